@@ -1,0 +1,1 @@
+"""Assembly: settings, web application, sign-in, worker and command line."""

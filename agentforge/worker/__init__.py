@@ -1,0 +1,1 @@
+"""The worker: real agents on real environments, one attempt at a time."""

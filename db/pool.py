@@ -1,0 +1,57 @@
+"""Connections of the service: opened as a role that row-level security binds."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import asyncpg
+
+from db.query import query
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    name: str
+    bypasses: bool
+    owns: bool
+
+
+ROLE = query("pool.role", RoleRow)
+
+
+class UnsafeRoleError(RuntimeError):
+    """The connection's role could read across organizations."""
+
+
+async def require_bound_role(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Refuse a role that row-level security does not bind.
+
+    Raises UnsafeRoleError for a superuser, a role with BYPASSRLS, or one that owns a table of the service.
+    """
+    record = await connection.fetchrow(ROLE.text)
+    assert record is not None
+    role = RoleRow(**record)
+    if role.bypasses or role.owns:
+        reason = "bypasses row-level security" if role.bypasses else "owns the tables"
+        raise UnsafeRoleError(
+            f"The database role {role.name!r} {reason}, so organizations would not be kept apart. "
+            "Connect as agentforge_app: a plain login without SUPERUSER or BYPASSRLS that owns nothing."
+        )
+
+
+@asynccontextmanager
+async def open_pool(
+    url: str, *, application_name: str, max_size: int = 10
+) -> "AsyncGenerator[asyncpg.Pool[asyncpg.Record]]":
+    """A pool on `url`, checked with `require_bound_role` before it is handed out."""
+    pool = await asyncpg.create_pool(
+        url,
+        min_size=1,
+        max_size=max_size,
+        # Statements here are short: compiling them costs more than it gains.
+        server_settings={"application_name": application_name, "jit": "off"},
+    )
+    async with pool:
+        async with pool.acquire() as connection:
+            await require_bound_role(connection)  # type: ignore[arg-type]
+        yield pool

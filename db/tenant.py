@@ -1,0 +1,88 @@
+"""One organization's view of the database."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from db.query import Query
+
+Row = TypeVar("Row")
+Pool = asyncpg.Pool  # asyncpg's own name, so that other layers need not import asyncpg
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """An open transaction under one organization's row-level security."""
+
+    connection: "PoolConnectionProxy[asyncpg.Record]"
+
+    async def fetch(self, query: Query[Row], *args: object) -> list[Row]:
+        records = await self.connection.fetch(query.text, *args)
+        return [query.row(**record) for record in records]
+
+    async def fetch_one(self, query: Query[Row], *args: object) -> Row | None:
+        """The only row, or None; more than one is an error of the statement."""
+        rows = await self.fetch(query, *args)
+        if len(rows) > 1:
+            raise RuntimeError(f"{query.name} gave {len(rows)} rows where one was expected")
+        return rows[0] if rows else None
+
+    async def stream(self, query: Query[Row], *args: object, prefetch: int = 100) -> AsyncIterator[Row]:
+        """Rows as the server produces them, through a cursor."""
+        async for record in self.connection.cursor(query.text, *args, prefetch=prefetch):
+            yield query.row(**record)
+
+
+async def fetch_before_organization(
+    pool: "asyncpg.Pool[asyncpg.Record]", query: Query[Row], *args: object
+) -> list[Row]:
+    """For the few functions that tell which organization a secret, an address or a name belongs to.
+
+    No organization is set, so tables under row-level security yield nothing.
+    """
+    async with pool.acquire() as connection:
+        return [query.row(**record) for record in await connection.fetch(query.text, *args)]
+
+
+async def _roll_back(connection: "PoolConnectionProxy[asyncpg.Record]") -> None:
+    if not connection.is_closed() and connection.is_in_transaction():
+        await connection.execute("ROLLBACK")
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Runs every statement in a transaction under the row-level security of one organization."""
+
+    pool: "asyncpg.Pool[asyncpg.Record]"
+    organization_id: UUID
+
+    @asynccontextmanager
+    async def transaction(self, mode: str = "") -> AsyncGenerator[Transaction]:
+        """A transaction of the given `BEGIN` mode, committed at the end, rolled back on any exception."""
+        async with self.pool.acquire() as connection:
+            try:
+                # One message, not three; local, so that a pooled connection never keeps another tenant's id.
+                # The UUID is a parsed one, so its text holds hex digits and dashes only.
+                await connection.execute(
+                    f"BEGIN {mode}; SET LOCAL agentforge.organization_id = '{UUID(int=self.organization_id.int)}'"
+                )
+                yield Transaction(connection)
+                await connection.execute("COMMIT")
+            except BaseException:
+                await asyncio.shield(_roll_back(connection))
+                raise
+
+    async def fetch(self, query: Query[Row], *args: object) -> list[Row]:
+        async with self.transaction("READ ONLY") as transaction:
+            return await transaction.fetch(query, *args)
+
+    async def fetch_one(self, query: Query[Row], *args: object) -> Row | None:
+        """The only row, or None."""
+        async with self.transaction("READ ONLY") as transaction:
+            return await transaction.fetch_one(query, *args)

@@ -1,0 +1,171 @@
+-- fragment: columns
+  trial.id, trial.evaluation_run_id, trial.environment_version_id, trial.attempt, trial.seed, trial.status,
+  trial.execution, trial.reward, trial.failure_category, trial.failure_detail, trial.stages, trial.metrics,
+  trial.trajectory_artifact_id, trial.created_at, trial.started_at, trial.finished_at
+
+-- fragment: matches
+  ($1::uuid is null or trial.environment_version_id = $1)
+  and ($2::uuid is null or trial.evaluation_run_id = $2)
+  and ($3::text[] is null or trial.status = any($3))
+  and ($4::text[] is null or trial.failure_category = any($4))
+  and ($5::boolean is null or (trial.reward is not null) = $5)
+  and ($6::double precision is null or trial.reward >= $6)
+  and ($7::double precision is null or trial.reward < $7)
+  and ($8::text is null or exists (
+    select from jsonb_to_recordset(trial.stages) as stage (name text, value double precision)
+    where stage.name = $8 and ($9::double precision is null or stage.value < $9)
+  ))
+  and ($10::timestamptz is null or trial.created_at > $10)
+  and ($11::timestamptz is null or trial.created_at < $11)
+
+-- name: by_ids
+select
+-- include: columns
+from evaluation_trials trial
+where trial.id = any($1::uuid[]);
+
+-- name: by_runs
+select
+-- include: columns
+from evaluation_trials trial
+where trial.evaluation_run_id = any($1::uuid[])
+order by trial.evaluation_run_id, trial.attempt;
+
+-- name: page_newest
+select
+-- include: columns
+from evaluation_trials trial
+where
+-- include: matches
+  and ($12::uuid is null or trial.id < $12)
+  and $13::double precision is null
+order by trial.id desc
+limit $14::int;
+
+-- name: page_oldest
+select
+-- include: columns
+from evaluation_trials trial
+where
+-- include: matches
+  and ($12::uuid is null or trial.id > $12)
+  and $13::double precision is null
+order by trial.id
+limit $14::int;
+
+-- name: page_reward_highest
+-- Unscored trials come last; a cursor among them has an id and no reward.
+select
+-- include: columns
+from evaluation_trials trial
+where
+-- include: matches
+  and (
+    $12::uuid is null
+    or ($13::double precision is not null and (
+      trial.reward < $13 or (trial.reward = $13 and trial.id < $12) or trial.reward is null))
+    or ($13 is null and trial.reward is null and trial.id < $12)
+  )
+order by trial.reward desc nulls last, trial.id desc
+limit $14::int;
+
+-- name: page_reward_lowest
+select
+-- include: columns
+from evaluation_trials trial
+where
+-- include: matches
+  and (
+    $12::uuid is null
+    or ($13::double precision is not null and (
+      trial.reward > $13 or (trial.reward = $13 and trial.id > $12) or trial.reward is null))
+    or ($13 is null and trial.reward is null and trial.id > $12)
+  )
+order by trial.reward nulls last, trial.id
+limit $14::int;
+
+-- name: count
+select count(*) as total
+from evaluation_trials trial
+where
+-- include: matches
+;
+
+-- name: page_of_versions
+-- For each version of $14 its trials, newest first.
+select
+-- include: columns
+from unnest($14::uuid[]) parent (id)
+cross join lateral (
+  select *
+  from evaluation_trials trial
+  where trial.environment_version_id = parent.id
+    and
+-- include: matches
+    and ($12::uuid is null or trial.id < $12)
+  order by trial.id desc
+  limit $13::int
+) trial
+order by trial.environment_version_id, trial.id desc;
+
+-- name: count_of_versions
+select trial.environment_version_id as parent_id, count(*) as total
+from evaluation_trials trial
+where trial.environment_version_id = any($12::uuid[])
+  and
+-- include: matches
+group by trial.environment_version_id;
+
+-- name: create
+-- One row for each attempt, from the start.
+insert into evaluation_trials as trial (evaluation_run_id, environment_version_id, attempt, seed)
+select $1, $2, attempt, $3 from generate_series(1, $4::int) attempt
+returning
+-- include: columns
+;
+
+-- name: claim
+-- Starts execution $2 + 1. No row when somebody else has started one since, or the trial has ended.
+update evaluation_trials as trial
+set execution = trial.execution + 1, status = 'running', started_at = now()
+where trial.id = $1 and trial.execution = $2 and trial.status in ('queued', 'running')
+returning
+-- include: columns
+;
+
+-- name: finish
+-- Stores what execution $2 came to. No row when a later execution has begun or the trial has ended: a late write.
+update evaluation_trials as trial
+set status = $3, reward = $4, failure_category = $5, failure_detail = $6, stages = $7, metrics = $8,
+  trajectory_artifact_id = $9, finished_at = now()
+where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
+returning
+-- include: columns
+;
+
+-- name: attach
+-- A cancelled trial keeps the steps of the execution that was under way.
+update evaluation_trials as trial
+set trajectory_artifact_id = $3
+where trial.id = $1 and trial.execution = $2 and trial.status = 'cancelled' and trial.trajectory_artifact_id is null
+returning
+-- include: columns
+;
+
+-- name: interrupt
+-- Ends a trial whose executions were all lost with their workers.
+update evaluation_trials as trial
+set status = 'interrupted', failure_category = 'worker_lost', failure_detail = $3, finished_at = now()
+where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
+returning
+-- include: columns
+;
+
+-- name: end_open
+-- Ends what has not ended of run $1, as $2, with category $3.
+update evaluation_trials as trial
+set status = $2, failure_category = $3, failure_detail = $4, finished_at = now()
+where trial.evaluation_run_id = $1 and trial.status in ('queued', 'running')
+returning
+-- include: columns
+;

@@ -1,0 +1,1 @@
+"""How a field is answered: loaders, pages and operations over rows."""

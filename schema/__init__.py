@@ -1,0 +1,1 @@
+"""What the API offers: the GraphQL types, and nothing about how they are fetched."""

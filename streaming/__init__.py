@@ -1,0 +1,1 @@
+"""What leaves as lines and files: rollout exports, artifacts, bundles."""

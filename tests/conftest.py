@@ -1,0 +1,96 @@
+"""A real PostgreSQL for the whole test run, and a fresh database for each test, copied from a template migrated once."""
+
+import os
+import re
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from asyncpg.connection import LoggedQuery
+
+from db.embedded import DatabaseUrls, embedded_server
+from db.migrate import migrate
+from db.tenant import Tenant
+from tests.factory import create_organization
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[DatabaseUrls]:
+    """The embedded server's two roles, in a folder of this run's own."""
+    # Not pytest's tmp_path: a socket's path may be 107 bytes long at most.
+    with tempfile.TemporaryDirectory(prefix="af", ignore_cleanup_errors=True) as directory:
+        Path(directory).chmod(0o755)
+        with embedded_server(Path(directory)) as urls:
+            yield urls
+
+
+def in_database(url: str, database: str) -> str:
+    """The same server and role, another database."""
+    return url.replace("/agentforge?", f"/{database}?")
+
+
+@pytest.fixture(scope="session")
+def superuser(server: DatabaseUrls) -> str:
+    return server.owner.replace("agentforge_owner@", "postgres@")
+
+
+async def _run(url: str, *statements: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def template(server: DatabaseUrls, superuser: str) -> str:
+    await _run(superuser, "create database template_migrated owner agentforge_owner template template0 locale 'C'")
+    await migrate(in_database(server.owner, "template_migrated"))
+    return "template_migrated"
+
+
+@pytest.fixture
+async def database(server: DatabaseUrls, superuser: str, template: str) -> AsyncIterator[DatabaseUrls]:
+    """A migrated, empty database of this test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    await _run(superuser, f"create database {name} owner agentforge_owner template {template} strategy file_copy")
+    yield DatabaseUrls(in_database(server.owner, name), in_database(server.app, name))
+    await _run(superuser, f"drop database {name} (force)")
+
+
+@pytest.fixture
+def statements() -> list[str]:
+    """Names of the statements sent through `pool` in this test, in order."""
+    return []
+
+
+@pytest.fixture
+async def pool(database: DatabaseUrls, statements: list[str]) -> "AsyncIterator[asyncpg.Pool[asyncpg.Record]]":
+    async def record(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        def log(sent: LoggedQuery) -> None:
+            if named := re.match(r"-- (\w+\.\w+)\n", sent.query):
+                statements.append(named[1])
+
+        connection.add_query_logger(log)
+
+    async with asyncpg.create_pool(database.app, min_size=1, max_size=5, init=record) as pool:
+        yield pool
+
+
+@pytest.fixture
+async def acme(pool: "asyncpg.Pool[asyncpg.Record]") -> Tenant:
+    """An organization."""
+    return await create_organization(pool, "acme")
+
+
+@pytest.fixture
+async def rival(pool: "asyncpg.Pool[asyncpg.Record]") -> Tenant:
+    """Another organization in the same database."""
+    return await create_organization(pool, "rival")
+
+
+assert "AGENTFORGE_DATABASE_URL" not in os.environ, "tests bring their own server"

@@ -1,0 +1,1 @@
+"""Files for browsers, served as they are."""
