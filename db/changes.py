@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import cast
 from uuid import UUID
 
 import asyncpg
@@ -81,7 +80,7 @@ class Changes:
 async def _listen(url: str, changes: Changes, listening: asyncio.Event) -> None:
     while True:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            connection = cast("asyncpg.Connection[asyncpg.Record]", await asyncpg.connect(url))
+            connection = await asyncpg.connect(url)
             try:
                 lost = asyncio.Event()
                 connection.add_termination_listener(lambda _connection, lost=lost: lost.set())

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import asyncpg
 
@@ -86,12 +86,13 @@ def _bootstrap(parameters: str) -> DatabaseUrls:
     with ThreadPoolExecutor(1) as executor:
         executor.submit(asyncio.run, _make_roles_and_database(_url("postgres", "postgres", parameters))).result()
     return DatabaseUrls(
-        owner=_url("agentforge_owner", "agentforge", parameters), app=_url("agentforge_app", "agentforge", parameters)
+        owner=_url("agentforge_owner", "agentforge", parameters),
+        app=_url("agentforge_app", "agentforge", parameters),
     )
 
 
 async def _make_roles_and_database(superuser_url: str) -> None:
-    connection = cast("asyncpg.Connection[asyncpg.Record]", await asyncpg.connect(superuser_url))
+    connection = await asyncpg.connect(superuser_url)
     try:
         # Two processes may come here at once on a new server.
         await connection.execute("select pg_advisory_lock(1)")

@@ -47,7 +47,10 @@ class RunJob:
 
 def queries(driver: Driver) -> Queries:
     return Queries(
-        driver, QueryBuilderEnvironment(SETTINGS), QueryQueueBuilder(SETTINGS), QuerySchedulerBuilder(SETTINGS)
+        driver,
+        QueryBuilderEnvironment(SETTINGS),
+        QueryQueueBuilder(SETTINGS),
+        QuerySchedulerBuilder(SETTINGS),
     )
 
 

@@ -4,7 +4,6 @@ import hashlib
 import re
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import cast
 
 import asyncpg
 
@@ -47,11 +46,14 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """All migrations of this version of the code, in order, without gaps."""
-    found = []
-    for file in files("db").joinpath("migrations").iterdir():
-        if named := _NAME.match(file.name):
-            found.append(Migration(int(named[1]), named[2], file.read_text("utf-8")))
-    found.sort(key=lambda migration: migration.version)
+    found = sorted(
+        (
+            Migration(int(named[1]), named[2], file.read_text("utf-8"))
+            for file in files("db").joinpath("migrations").iterdir()
+            if (named := _NAME.match(file.name))
+        ),
+        key=lambda migration: migration.version,
+    )
     assert [migration.version for migration in found] == list(range(1, len(found) + 1))
     return found
 
@@ -99,7 +101,7 @@ async def migrate(owner_url: str) -> list[Migration]:
 
     Raises MigrationError when the database is newer than the code, an applied file was edited, or a role is missing.
     """
-    connection = cast("asyncpg.Connection[asyncpg.Record]", await asyncpg.connect(owner_url))
+    connection = await asyncpg.connect(owner_url)
     try:
         await connection.execute("select pg_advisory_lock($1::bigint)", _LOCK)
         await _ensure_role(connection)

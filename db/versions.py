@@ -22,7 +22,7 @@ class EnvironmentVersion:
 @dataclass(frozen=True, slots=True)
 class VersionPassAtK:
     environment_version_id: UUID
-    k: int | None
+    k: int
     estimate: float | None
     pass_hat_k: float | None
 

@@ -16,16 +16,16 @@ where version.environment_id = any($1::uuid[])
 order by version.environment_id, version.version desc;
 
 -- name: page_of_environments
--- For each environment of $1 its versions, newest first, below the id $2.
+-- For each environment of $3 its versions, newest first, below the id $1.
 select
 -- include: columns
-from unnest($1::uuid[]) parent (id)
+from unnest($3::uuid[]) parent (id)
 cross join lateral (
   select *
   from environment_versions candidate
-  where candidate.environment_id = parent.id and ($2::uuid is null or candidate.id < $2)
+  where candidate.environment_id = parent.id and ($1::uuid is null or candidate.id < $1)
   order by candidate.id desc
-  limit $3::int
+  limit $2::int
 ) version
 order by version.environment_id, version.id desc;
 

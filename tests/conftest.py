@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the whole test run, and a fresh database for each test, copied from a template migrated once."""
+"""A real PostgreSQL for the whole test run; for each test a fresh database, copied from a template migrated once."""
 
 import os
 import re

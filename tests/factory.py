@@ -72,7 +72,12 @@ async def create_configuration(tenant: Tenant, name: str = "scripted", attempts:
 
 
 async def create_run(
-    tenant: Tenant, version: EnvironmentVersion, attempts: Sequence[Attempt], *, seed: int = 0, status: str = "completed"
+    tenant: Tenant,
+    version: EnvironmentVersion,
+    attempts: Sequence[Attempt],
+    *,
+    seed: int = 0,
+    status: str = "completed",
 ) -> tuple[EvaluationRun, list[EvaluationTrial]]:
     """A run with the given attempts; ended, unless `status` is queued or running."""
     configuration_id = await create_configuration(tenant)

@@ -1,0 +1,49 @@
+"""Evaluator configurations: which agent to run, and how often."""
+
+from collections.abc import Sequence
+
+from db import configurations
+from db.configurations import EvaluatorConfiguration
+from db.errors import ConflictError, InvalidInputError
+from db.tenant import Tenant
+from resolvers.names import check_name, check_text
+from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
+
+MOST_ATTEMPTS = 8
+
+
+def cursor(row: EvaluatorConfiguration) -> str:
+    return encode_cursor("newest", str(row.id))
+
+
+async def newest(tenant: Tenant, first: int | None, after: str | None) -> Page[EvaluatorConfiguration]:
+    size = page_size(first)
+    rows = await tenant.fetch(configurations.PAGE, decode_id_cursor("newest", after), size + 1)
+
+    async def count() -> int:
+        (total,) = await tenant.fetch(configurations.COUNT)
+        return total.total
+
+    return page(rows, size, after, cursor, count)
+
+
+def _check(name: str, attempt_count: int, agent_command: Sequence[str]) -> None:
+    check_name(name)
+    if not 1 <= attempt_count <= MOST_ATTEMPTS:
+        raise InvalidInputError(
+            f"attemptCount is {attempt_count}; a run has 1 to {MOST_ATTEMPTS} attempts.", ["attemptCount"]
+        )
+    if not agent_command or not agent_command[0]:
+        raise InvalidInputError("The first part of agentCommand is the program to run.", ["agentCommand"])
+    for index, part in enumerate(agent_command):
+        check_text(part, "agentCommand", str(index))
+
+
+async def create(tenant: Tenant, name: str, attempt_count: int, agent_command: Sequence[str]) -> EvaluatorConfiguration:
+    """Raises InvalidInputError, or ConflictError when the name is taken."""
+    _check(name, attempt_count, agent_command)
+    async with tenant.transaction() as transaction:
+        configuration = await transaction.fetch_one(configurations.CREATE, name, attempt_count, list(agent_command))
+    if configuration is None:
+        raise ConflictError(f"There is an evaluator configuration {name!r} already.")
+    return configuration

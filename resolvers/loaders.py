@@ -1,0 +1,119 @@
+"""Batches the questions of one request: one statement for each edge of the graph, however wide the answer.
+
+An edge is declared once, as a statement and the column that it is keyed by. The statement's last argument is the
+array of keys; arguments before it (filters, page size) make a batch of their own.
+"""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, overload
+
+from aiodataloader import DataLoader
+
+from db import artifacts, configurations, environments, nodes, reports, rollouts, runs, trials, versions
+from db.counts import ParentCount
+from db.query import Query
+from db.tenant import Tenant
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class One(Generic[Row]):
+    """An edge to at most one row for each key."""
+
+    query: Query[Row]
+    key: Callable[[Row], Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class Many(Generic[Row]):
+    """An edge to any number of rows for each key, in the statement's order."""
+
+    query: Query[Row]
+    key: Callable[[Row], Hashable]
+
+
+def one_per_key(tenant: Tenant, edge: One[Row], arguments: tuple[object, ...]) -> Callable[[list[Any]], Awaitable[Any]]:
+    async def load(keys: list[Any]) -> list[Row | None]:
+        found = {edge.key(row): row for row in await tenant.fetch(edge.query, *arguments, keys)}
+        return [found.get(wanted) for wanted in keys]
+
+    return load
+
+
+def many_per_key(
+    tenant: Tenant, edge: Many[Row], arguments: tuple[object, ...]
+) -> Callable[[list[Any]], Awaitable[Any]]:
+    async def load(keys: list[Any]) -> list[list[Row]]:
+        found: defaultdict[Hashable, list[Row]] = defaultdict(list)
+        for row in await tenant.fetch(edge.query, *arguments, keys):
+            found[edge.key(row)].append(row)
+        return [found[wanted] for wanted in keys]
+
+    return load
+
+
+@dataclass(slots=True)
+class Loaders:
+    """The loaders of one request and one organization; they are never shared between requests."""
+
+    tenant: Tenant
+    _loaders: dict[Hashable, DataLoader[Any, Any]] = field(default_factory=dict)
+
+    @overload
+    async def __call__(self, edge: One[Row], key: Hashable | None, *arguments: object) -> Row | None: ...
+    @overload
+    async def __call__(self, edge: Many[Row], key: Hashable, *arguments: object) -> list[Row]: ...
+    async def __call__(
+        self, edge: One[Row] | Many[Row], key: Hashable | None, *arguments: object
+    ) -> Row | list[Row] | None:
+        """What lies at the end of `edge` from `key`; for a key that is None, nothing."""
+        if key is None:
+            return None
+        loader = self._loaders.get((edge, arguments))
+        if loader is None:
+            loader = self._loaders[edge, arguments] = DataLoader(
+                one_per_key(self.tenant, edge, arguments)
+                if isinstance(edge, One)
+                else many_per_key(self.tenant, edge, arguments)
+            )
+        rows: Row | list[Row] | None = await loader.load(key)
+        return rows
+
+    async def required(self, edge: One[Row], key: Hashable) -> Row:
+        """Follow a foreign key, which row-level security and the key itself keep inside the organization."""
+        row = await self(edge, key)
+        if row is None:
+            raise LookupError(f"{edge.query.name} has no row for {key}")
+        return row
+
+
+def _parent_count(count: ParentCount) -> Hashable:
+    return count.parent_id
+
+
+NODE = One(nodes.FIND, lambda node: node.id)
+ENVIRONMENT = One(environments.BY_IDS, lambda environment: environment.id)
+ENVIRONMENT_BY_SLUG = One(environments.BY_SLUGS, lambda environment: environment.slug)
+VERSION = One(versions.BY_IDS, lambda version: version.id)
+LATEST_VERSION_OF_ENVIRONMENT = One(versions.LATEST_OF_ENVIRONMENTS, lambda version: version.environment_id)
+VERSIONS_OF_ENVIRONMENT = Many(versions.PAGE_OF_ENVIRONMENTS, lambda version: version.environment_id)
+VERSION_COUNT_OF_ENVIRONMENT = One(versions.COUNT_OF_ENVIRONMENTS, _parent_count)
+PASS_AT_K_OF_VERSION = Many(versions.PASS_AT_K, lambda estimate: estimate.environment_version_id)
+CONFIGURATION = One(configurations.BY_IDS, lambda configuration: configuration.id)
+RUN = One(runs.BY_IDS, lambda run: run.id)
+RUNS_OF_VERSION = Many(runs.PAGE_OF_VERSIONS, lambda run: run.environment_version_id)
+RUN_COUNT_OF_VERSION = One(runs.COUNT_OF_VERSIONS, _parent_count)
+TRIAL = One(trials.BY_IDS, lambda trial: trial.id)
+TRIALS_OF_RUN = Many(trials.BY_RUNS, lambda trial: trial.evaluation_run_id)
+TRIALS_OF_VERSION = Many(trials.PAGE_OF_VERSIONS, lambda trial: trial.environment_version_id)
+TRIAL_COUNT_OF_VERSION = One(trials.COUNT_OF_VERSIONS, _parent_count)
+ARTIFACT = One(artifacts.BY_IDS, lambda artifact: artifact.id)
+STEPS = One(artifacts.STEPS, lambda artifact: artifact.id)
+ROLLOUT = One(rollouts.BY_IDS, lambda rollout: rollout.id)
+ROLLOUT_OF_TRIAL = One(rollouts.BY_TRIALS, lambda rollout: rollout.evaluation_trial_id)
+PREFERENCE_OF_VERSION = One(rollouts.PREFERENCES_OF_VERSIONS, lambda pair: pair.environment_version_id)
+CAPABILITY_GAPS_OF_VERSION = Many(reports.CAPABILITY_GAPS_OF_VERSIONS, lambda count: count.environment_version_id)
+PARTIAL_REWARDS_OF_VERSION = Many(reports.PARTIAL_REWARDS_OF_VERSIONS, lambda reward: reward.environment_version_id)

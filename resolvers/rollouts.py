@@ -1,0 +1,52 @@
+"""Rollouts: pages of each kind, and the names of their exports."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from db import rollouts
+from db.rollouts import Rollout, RolloutKind
+from db.tenant import Tenant
+from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
+
+
+class ExportKind(StrEnum):
+    """The kinds of exports: those of rollouts, and the pairs made of them."""
+
+    ALL = "all"
+    SUCCESSFUL = "successful"
+    FAILED = "failed"
+    RECOVERY = "recovery"
+    PREFERENCE = "preference"
+
+    @property
+    def filename(self) -> str:
+        return "agentforge-preferences.jsonl" if self is ExportKind.PREFERENCE else f"agentforge-rollouts-{self}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutFilter:
+    """What must hold of a rollout; None asks nothing."""
+
+    environment_version_id: UUID | None = None
+    evaluation_run_id: UUID | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+    def arguments(self) -> tuple[object, ...]:
+        return (self.environment_version_id, self.evaluation_run_id, self.created_after, self.created_before)
+
+
+async def newest(
+    tenant: Tenant, kind: RolloutKind, rollout_filter: RolloutFilter, first: int | None, after: str | None
+) -> Page[Rollout]:
+    size = page_size(first)
+    arguments = (None if kind is RolloutKind.ALL else kind, *rollout_filter.arguments())
+    rows = await tenant.fetch(rollouts.PAGE, *arguments, decode_id_cursor("newest", after), size + 1)
+
+    async def count() -> int:
+        (total,) = await tenant.fetch(rollouts.COUNT, *arguments)
+        return total.total
+
+    return page(rows, size, after, lambda row: encode_cursor("newest", str(row.id)), count)

@@ -1,0 +1,125 @@
+"""Evaluation trials: pages in every order, and the steps of their trajectories."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from db import trials
+from db.query import Query
+from db.tenant import Tenant
+from db.trials import EvaluationTrial
+from resolvers.context import Context
+from resolvers.loaders import STEPS, TRIAL_COUNT_OF_VERSION, TRIALS_OF_VERSION
+from resolvers.pages import (
+    Page,
+    decode_id_cursor,
+    decode_position_cursor,
+    decode_reward_cursor,
+    encode_cursor,
+    page,
+    page_size,
+)
+
+PAGES: dict[str, Query[EvaluationTrial]] = {
+    "newest": trials.PAGE_NEWEST,
+    "oldest": trials.PAGE_OLDEST,
+    "reward_highest": trials.PAGE_REWARD_HIGHEST,
+    "reward_lowest": trials.PAGE_REWARD_LOWEST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFilter:
+    """What must hold of a trial; None asks nothing."""
+
+    environment_version_id: UUID | None = None
+    evaluation_run_id: UUID | None = None
+    status: tuple[str, ...] | None = None
+    failure_category: tuple[str, ...] | None = None
+    scored: bool | None = None
+    reward_at_least: float | None = None
+    reward_below: float | None = None
+    stage: str | None = None
+    stage_below: float | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+    def arguments(self) -> tuple[object, ...]:
+        return (
+            self.environment_version_id,
+            self.evaluation_run_id,
+            self.status,
+            self.failure_category,
+            self.scored,
+            self.reward_at_least,
+            self.reward_below,
+            self.stage,
+            self.stage_below,
+            self.created_after,
+            self.created_before,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One exchange of the agent with its environment; `step` counts from 1."""
+
+    step: int
+    tool: str
+    command: str
+    observation: str
+
+
+def _cursor(order: str) -> Callable[[EvaluationTrial], str]:
+    if order in ("reward_highest", "reward_lowest"):
+        return lambda row: encode_cursor(order, str(row.id), row.reward)
+    return lambda row: encode_cursor(order, str(row.id))
+
+
+async def in_order(
+    tenant: Tenant, trial_filter: TrialFilter, order: str, first: int | None, after: str | None
+) -> Page[EvaluationTrial]:
+    size = page_size(first)
+    identifier, reward = (
+        decode_reward_cursor(order, after)
+        if order in ("reward_highest", "reward_lowest")
+        else (decode_id_cursor(order, after), None)
+    )
+    rows = await tenant.fetch(PAGES[order], *trial_filter.arguments(), identifier, reward, size + 1)
+
+    async def count() -> int:
+        (total,) = await tenant.fetch(trials.COUNT, *trial_filter.arguments())
+        return total.total
+
+    return page(rows, size, after, _cursor(order), count)
+
+
+async def of_version(
+    context: Context, version_id: UUID, trial_filter: TrialFilter, first: int | None, after: str | None
+) -> Page[EvaluationTrial]:
+    size, arguments = page_size(first), trial_filter.arguments()
+    rows = await context.load(TRIALS_OF_VERSION, version_id, *arguments, decode_id_cursor("newest", after), size + 1)
+
+    async def count() -> int:
+        total = await context.load(TRIAL_COUNT_OF_VERSION, version_id, *arguments)
+        return total.total if total else 0
+
+    return page(rows, size, after, _cursor("newest"), count)
+
+
+async def steps(
+    context: Context, artifact_id: UUID, step_count: int, first: int | None, after: str | None
+) -> Page[Step]:
+    """A page of an artifact's steps; a cursor names a position, since an artifact never changes."""
+    size, start = page_size(first), decode_position_cursor(after)
+    stored = await context.load.required(STEPS, artifact_id)
+    window = json.loads(stored.steps)[start : start + size + 1]
+    rows = [Step(one["step"], one["tool"], one["command"], one["observation"]) for one in window]
+    positions = {row.step: start + index + 1 for index, row in enumerate(rows)}
+
+    async def count() -> int:
+        return step_count
+
+    return page(rows, size, after, lambda row: encode_cursor("position", positions[row.step]), count)

@@ -1,0 +1,62 @@
+"""The graph over HTTP and WebSocket."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
+from strawberry.exceptions import ConnectionRejectionError
+from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
+from strawberry.types.unset import UnsetType
+
+from db.accounts import Identity
+from db.changes import Changes
+from db.tenant import Pool, Tenant
+from resolvers.context import Session
+from schema.graph import graph
+
+
+class GraphQLEndpoint(GraphQL[Session, None]):
+    """POST answers operations, GET gives the GraphiQL page, a WebSocket speaks graphql-transport-ws.
+
+    Who asks stands in the request's state, put there before; a WebSocket's client may instead say it in the payload
+    of connection_init, {"Authorization": "Bearer ..."}, which `identify` turns into an identity or None.
+    """
+
+    def __init__(
+        self,
+        page: Path,
+        pool: Pool,
+        changes: Changes,
+        identify: Callable[[Pool, str], Awaitable[Identity | None]],
+    ) -> None:
+        super().__init__(graph, allow_queries_via_get=False, subscription_protocols=[GRAPHQL_TRANSPORT_WS_PROTOCOL])
+        self.page = page
+        self.pool = pool
+        self.changes = changes
+        self.identify = identify
+
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Session:
+        return Session(self.changes, request.state.tenant, request.state.identity)
+
+    async def on_ws_connect(self, context: Session) -> UnsetType:
+        if context.identity is None:
+            header = context.connection_params.get("Authorization")
+            identity = await self.identify(self.pool, header) if isinstance(header, str) else None
+            if identity is None:
+                raise ConnectionRejectionError
+            context.identity, context.tenant = identity, Tenant(self.pool, identity.organization_id)
+        return UnsetType()
+
+    async def render_graphql_ide(self, request: Request) -> Response:
+        return FileResponse(self.page, media_type="text/html")
+
+    def encode_json(self, data: object) -> str | bytes:
+        try:
+            return orjson.dumps(data)
+        except TypeError:
+            # A lone surrogate, which orjson refuses and JSON can only say escaped.
+            return super().encode_json(data)

@@ -1,0 +1,63 @@
+"""Around every operation: a context of its own, limits, and errors that tell clients no more than they may know."""
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import structlog
+from graphql import GraphQLError
+from strawberry.extensions import (
+    MaskErrors,
+    MaxAliasesLimiter,
+    MaxTokensLimiter,
+    QueryDepthLimiter,
+    SchemaExtension,
+)
+
+from db.errors import ExpectedError, InvalidInputError
+
+log = structlog.get_logger()
+
+MOST_DEPTH = 16
+MOST_ALIASES = 50
+MOST_TOKENS = 5_000
+
+
+class OperationContext(SchemaExtension):
+    """Gives each operation a context of its own: a WebSocket carries many operations, each with its own loaders."""
+
+    def on_operation(self) -> Iterator[None]:
+        self.execution_context.context = self.execution_context.context.context()
+        yield
+
+
+class HideUnexpectedErrors(MaskErrors):
+    """Expected errors keep their message and get a code; others are logged with an id, and only the id is told."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda error: error.original_error is not None)
+
+    def anonymise_error(self, error: GraphQLError) -> GraphQLError:
+        original = error.original_error
+        if isinstance(original, ExpectedError):
+            extensions: dict[str, object] = {"code": original.code}
+            if isinstance(original, InvalidInputError):
+                extensions["field"] = list(original.field)
+            return GraphQLError(original.message, nodes=error.nodes, path=error.path, extensions=extensions)
+        error_id = uuid.uuid4().hex
+        log.error("graphql_error", error_id=error_id, path=error.path, exc_info=original)
+        return GraphQLError(
+            f"Something went wrong on our side. It is logged as {error_id}.",
+            nodes=error.nodes,
+            path=error.path,
+            extensions={"code": "INTERNAL", "errorId": error_id},
+        )
+
+
+#: Made anew for each operation: an extension keeps the operation's state.
+EXTENSIONS: list[Callable[[], SchemaExtension]] = [
+    OperationContext,
+    HideUnexpectedErrors,
+    lambda: QueryDepthLimiter(MOST_DEPTH),
+    lambda: MaxAliasesLimiter(MOST_ALIASES),
+    lambda: MaxTokensLimiter(MOST_TOKENS),
+]

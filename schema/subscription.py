@@ -1,0 +1,28 @@
+"""The entry points of watching."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import strawberry
+
+from resolvers import progress
+from schema.info import Info
+from schema.run import EvaluationRun
+from schema.trial import EvaluationTrial
+
+
+@strawberry.type
+class Subscription:
+    @strawberry.subscription(description="The run now, then at every change, until it has ended.")
+    async def evaluation_run_updated(self, info: Info, id: strawberry.ID) -> AsyncGenerator[EvaluationRun]:
+        async with aclosing(progress.run_updates(info.context, id)) as updates:
+            async for run in updates:
+                yield EvaluationRun.of(run)
+
+    @strawberry.subscription(description="Every trial that finishes from now on, of one version or of all.")
+    async def evaluation_trial_finished(
+        self, info: Info, environment_version_id: strawberry.ID | None = None
+    ) -> AsyncGenerator[EvaluationTrial]:
+        async with aclosing(progress.finished_trials(info.context, environment_version_id)) as finished:
+            async for trial in finished:
+                yield EvaluationTrial.of(trial)
