@@ -1,0 +1,1 @@
+"""The runnable environments, each driven as a worker drives it."""
