@@ -133,6 +133,23 @@ returning
 -- include: columns
 ;
 
+-- name: release
+-- Hands back what execution $2 had begun: the worker was told to stop, which is no loss of its lease.
+update evaluation_trials as trial
+set status = 'queued'
+where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
+returning
+-- include: columns
+;
+
+-- name: hold
+-- The trial, locked until the end of the transaction, if execution $2 is still its latest.
+select
+-- include: columns
+from evaluation_trials trial
+where trial.id = $1 and trial.execution = $2
+for update;
+
 -- name: finish
 -- Stores what execution $2 came to. No row when a later execution has begun or the trial has ended: a late write.
 update evaluation_trials as trial

@@ -12,13 +12,16 @@ from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_si
 MOST_ATTEMPTS = 8
 
 
+LISTING = "configurations newest"
+
+
 def cursor(row: EvaluatorConfiguration) -> str:
-    return encode_cursor("newest", str(row.id))
+    return encode_cursor(LISTING, str(row.id))
 
 
 async def newest(tenant: Tenant, first: int | None, after: str | None) -> Page[EvaluatorConfiguration]:
     size = page_size(first)
-    rows = await tenant.fetch(configurations.PAGE, decode_id_cursor("newest", after), size + 1)
+    rows = await tenant.fetch(configurations.PAGE, decode_id_cursor(LISTING, after), size + 1)
 
     async def count() -> int:
         (total,) = await tenant.fetch(configurations.COUNT)

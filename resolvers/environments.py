@@ -7,14 +7,16 @@ from db.tenant import Tenant
 from resolvers.names import check_name, check_slug
 from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
 
+LISTING = "environments newest"
+
 
 def cursor(row: Environment) -> str:
-    return encode_cursor("newest", str(row.id))
+    return encode_cursor(LISTING, str(row.id))
 
 
 async def newest(tenant: Tenant, first: int | None, after: str | None) -> Page[Environment]:
     size = page_size(first)
-    rows = await tenant.fetch(environments.PAGE, decode_id_cursor("newest", after), size + 1)
+    rows = await tenant.fetch(environments.PAGE, decode_id_cursor(LISTING, after), size + 1)
 
     async def count() -> int:
         (total,) = await tenant.fetch(environments.COUNT)

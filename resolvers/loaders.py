@@ -5,7 +5,7 @@ array of keys; arguments before it (filters, page size) make a batch of their ow
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
 
@@ -17,6 +17,9 @@ from db.query import Query
 from db.tenant import Tenant
 
 Row = TypeVar("Row")
+
+#: Answers many keys at once, in their order.
+Batch = Callable[[list[Any]], Coroutine[Any, Any, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Many(Generic[Row]):
     key: Callable[[Row], Hashable]
 
 
-def one_per_key(tenant: Tenant, edge: One[Row], arguments: tuple[object, ...]) -> Callable[[list[Any]], Awaitable[Any]]:
+def one_per_key(tenant: Tenant, edge: One[Row], arguments: tuple[object, ...]) -> Batch:
     async def load(keys: list[Any]) -> list[Row | None]:
         found = {edge.key(row): row for row in await tenant.fetch(edge.query, *arguments, keys)}
         return [found.get(wanted) for wanted in keys]
@@ -43,9 +46,7 @@ def one_per_key(tenant: Tenant, edge: One[Row], arguments: tuple[object, ...]) -
     return load
 
 
-def many_per_key(
-    tenant: Tenant, edge: Many[Row], arguments: tuple[object, ...]
-) -> Callable[[list[Any]], Awaitable[Any]]:
+def many_per_key(tenant: Tenant, edge: Many[Row], arguments: tuple[object, ...]) -> Batch:
     async def load(keys: list[Any]) -> list[list[Row]]:
         found: defaultdict[Hashable, list[Row]] = defaultdict(list)
         for row in await tenant.fetch(edge.query, *arguments, keys):

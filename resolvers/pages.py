@@ -36,48 +36,48 @@ def page_size(first: int | None) -> int:
     return size
 
 
-def encode_cursor(order: str, *key: object) -> str:
-    """An opaque text; `order` is kept in it, so that a cursor of one order is not taken for another's."""
-    return base64.urlsafe_b64encode(orjson.dumps([order, *key])).rstrip(b"=").decode()
+def encode_cursor(listing: str, *key: object) -> str:
+    """An opaque text. `listing` is kept in it, so that one list's or order's cursor is not taken for another's."""
+    return base64.urlsafe_b64encode(orjson.dumps([listing, *key])).rstrip(b"=").decode()
 
 
 def _invalid_cursor() -> InvalidInputError:
     return InvalidInputError("after is not a cursor of this list and order; take one from its pageInfo.", ["after"])
 
 
-def _decode(order: str, after: str, length: int) -> list[object]:
+def _decode(listing: str, after: str, length: int) -> list[object]:
     try:
         decoded = orjson.loads(base64.urlsafe_b64decode(after + "=" * (-len(after) % 4)))
     except (binascii.Error, ValueError):
         raise _invalid_cursor() from None
-    if not isinstance(decoded, list) or len(decoded) != 1 + length or decoded[0] != order:
+    if not isinstance(decoded, list) or len(decoded) != 1 + length or decoded[0] != listing:
         raise _invalid_cursor()
     return decoded[1:]
 
 
-def decode_id_cursor(order: str, after: str | None) -> UUID | None:
+def decode_id_cursor(listing: str, after: str | None) -> UUID | None:
     """The id to continue behind. Raises InvalidInputError."""
     if after is None:
         return None
-    (text,) = _decode(order, after, 1)
+    (text,) = _decode(listing, after, 1)
     return _uuid(text)
 
 
-def decode_reward_cursor(order: str, after: str | None) -> tuple[UUID | None, float | None]:
+def decode_reward_cursor(listing: str, after: str | None) -> tuple[UUID | None, float | None]:
     """The id and reward to continue behind. Raises InvalidInputError."""
     if after is None:
         return None, None
-    identifier, reward = _decode(order, after, 2)
+    identifier, reward = _decode(listing, after, 2)
     if reward is not None and (isinstance(reward, bool) or not isinstance(reward, int | float)):
         raise _invalid_cursor()
     return _uuid(identifier), reward
 
 
-def decode_position_cursor(after: str | None) -> int:
+def decode_position_cursor(listing: str, after: str | None) -> int:
     """How many elements of a fixed list lie before the page. Raises InvalidInputError."""
     if after is None:
         return 0
-    (position,) = _decode("position", after, 1)
+    (position,) = _decode(listing, after, 1)
     if isinstance(position, bool) or not isinstance(position, int) or position < 0:
         raise _invalid_cursor()
     return position

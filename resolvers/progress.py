@@ -1,15 +1,25 @@
 """Runs and trials as they change."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 from db import runs, trials
-from db.changes import MISSED
-from db.errors import NotFoundError
+from db.changes import MISSED, Change, SlowSubscriberError
+from db.errors import ExpectedError, NotFoundError
 from db.runs import RUN_ENDED, EvaluationRun
 from db.trials import TRIAL_OPEN, EvaluationTrial
 from resolvers.context import Context
 from resolvers.ids import parse_id
+
+
+@asynccontextmanager
+async def _changes(context: Context) -> AsyncGenerator[AsyncIterator[Change]]:
+    try:
+        async with context.changes.subscribe(context.tenant.organization_id) as changes:
+            yield changes
+    except SlowSubscriberError as error:
+        raise ExpectedError(str(error)) from None
 
 
 async def run_updates(context: Context, evaluation_run_id: str) -> AsyncGenerator[EvaluationRun]:
@@ -20,7 +30,7 @@ async def run_updates(context: Context, evaluation_run_id: str) -> AsyncGenerato
     key = parse_id(evaluation_run_id)
     if key is None:
         raise NotFoundError("There is no such evaluation run.")
-    async with context.changes.subscribe(context.tenant.organization_id) as changes:
+    async with _changes(context) as changes:
         run = await _run(context, key)
         yield run
         concerned: set[UUID | None] = {trial.id for trial in await context.tenant.fetch(trials.BY_RUNS, [key])}
@@ -45,7 +55,7 @@ async def finished_trials(context: Context, environment_version_id: str | None) 
     version_id = None if environment_version_id is None else parse_id(environment_version_id)
     if environment_version_id is not None and version_id is None:
         raise NotFoundError("There is no such environment version.")
-    async with context.changes.subscribe(context.tenant.organization_id) as changes:
+    async with _changes(context) as changes:
         async for change in changes:
             if change.table != "evaluation_trials" or change.status in TRIAL_OPEN:
                 continue

@@ -10,6 +10,8 @@ from db.rollouts import Rollout, RolloutKind
 from db.tenant import Tenant
 from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
 
+LISTING = "rollouts newest"
+
 
 class ExportKind(StrEnum):
     """The kinds of exports: those of rollouts, and the pairs made of them."""
@@ -43,10 +45,10 @@ async def newest(
 ) -> Page[Rollout]:
     size = page_size(first)
     arguments = (None if kind is RolloutKind.ALL else kind, *rollout_filter.arguments())
-    rows = await tenant.fetch(rollouts.PAGE, *arguments, decode_id_cursor("newest", after), size + 1)
+    rows = await tenant.fetch(rollouts.PAGE, *arguments, decode_id_cursor(LISTING, after), size + 1)
 
     async def count() -> int:
         (total,) = await tenant.fetch(rollouts.COUNT, *arguments)
         return total.total
 
-    return page(rows, size, after, lambda row: encode_cursor("newest", str(row.id)), count)
+    return page(rows, size, after, lambda row: encode_cursor(LISTING, str(row.id)), count)

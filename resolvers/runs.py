@@ -52,26 +52,26 @@ async def in_order(
     tenant: Tenant, run_filter: RunFilter, order: str, first: int | None, after: str | None
 ) -> Page[EvaluationRun]:
     size = page_size(first)
-    rows = await tenant.fetch(PAGES[order], *run_filter.arguments(), decode_id_cursor(order, after), size + 1)
+    rows = await tenant.fetch(PAGES[order], *run_filter.arguments(), decode_id_cursor(f"runs {order}", after), size + 1)
 
     async def count() -> int:
         (total,) = await tenant.fetch(runs.COUNT, *run_filter.arguments())
         return total.total
 
-    return page(rows, size, after, lambda row: encode_cursor(order, str(row.id)), count)
+    return page(rows, size, after, lambda row: encode_cursor(f"runs {order}", str(row.id)), count)
 
 
 async def of_version(
     context: Context, version_id: UUID, run_filter: RunFilter, first: int | None, after: str | None
 ) -> Page[EvaluationRun]:
     size, arguments = page_size(first), run_filter.arguments()
-    rows = await context.load(RUNS_OF_VERSION, version_id, *arguments, decode_id_cursor("newest", after), size + 1)
+    rows = await context.load(RUNS_OF_VERSION, version_id, *arguments, decode_id_cursor("runs newest", after), size + 1)
 
     async def count() -> int:
         total = await context.load(RUN_COUNT_OF_VERSION, version_id, *arguments)
         return total.total if total else 0
 
-    return page(rows, size, after, lambda row: encode_cursor("newest", str(row.id)), count)
+    return page(rows, size, after, lambda row: encode_cursor("runs newest", str(row.id)), count)
 
 
 async def _version_id(transaction: Transaction, text: str) -> UUID:
@@ -146,16 +146,15 @@ async def reset(
     async with tenant.transaction() as transaction:
         version_id = await _version_id(transaction, environment_version_id)
         newest = await transaction.fetch_one(runs.NEWEST_OF_VERSION, version_id)
-        if evaluator_configuration_id is None and newest is None:
+        if evaluator_configuration_id is not None:
+            key = parse_id(evaluator_configuration_id)
+        elif newest is not None:
+            key = newest.evaluator_configuration_id
+        else:
             raise InvalidInputError(
                 "The version has no run to take the configuration from; name one.",
                 ["evaluatorConfigurationId"],
             )
-        key = (
-            parse_id(evaluator_configuration_id)
-            if evaluator_configuration_id is not None
-            else newest and newest.evaluator_configuration_id
-        )
         configuration = await _configuration(transaction, key)
         seed = newest.seed if newest else DEFAULT_SEED
         return await _enqueue(
@@ -176,9 +175,10 @@ async def cancel(tenant: Tenant, evaluation_run_id: str) -> EvaluationRun:
     """
     async with tenant.transaction() as transaction:
         key = parse_id(evaluation_run_id)
-        run = await transaction.fetch_one(runs.LOCK, key) if key else None
-        if run is None:
+        found = await transaction.fetch(runs.LOCK, key) if key else []
+        if not found:
             raise NotFoundError("There is no such evaluation run.")
+        (run,) = found
         if run.status in RUN_ENDED:
             raise ConflictError(f"The run has ended already: {run.status}.")
         await transaction.fetch(trials.END_OPEN, run.id, TrialStatus.CANCELLED, None, None)

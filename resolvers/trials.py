@@ -64,8 +64,9 @@ class TrialFilter:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One exchange of the agent with its environment; `step` counts from 1."""
+    """One exchange of the agent with its environment; `step` as recorded, `position` in the list, both from 1."""
 
+    position: int
     step: int
     tool: str
     command: str
@@ -74,8 +75,8 @@ class Step:
 
 def _cursor(order: str) -> Callable[[EvaluationTrial], str]:
     if order in ("reward_highest", "reward_lowest"):
-        return lambda row: encode_cursor(order, str(row.id), row.reward)
-    return lambda row: encode_cursor(order, str(row.id))
+        return lambda row: encode_cursor(f"trials {order}", str(row.id), row.reward)
+    return lambda row: encode_cursor(f"trials {order}", str(row.id))
 
 
 async def in_order(
@@ -83,9 +84,9 @@ async def in_order(
 ) -> Page[EvaluationTrial]:
     size = page_size(first)
     identifier, reward = (
-        decode_reward_cursor(order, after)
+        decode_reward_cursor(f"trials {order}", after)
         if order in ("reward_highest", "reward_lowest")
-        else (decode_id_cursor(order, after), None)
+        else (decode_id_cursor(f"trials {order}", after), None)
     )
     rows = await tenant.fetch(PAGES[order], *trial_filter.arguments(), identifier, reward, size + 1)
 
@@ -100,7 +101,9 @@ async def of_version(
     context: Context, version_id: UUID, trial_filter: TrialFilter, first: int | None, after: str | None
 ) -> Page[EvaluationTrial]:
     size, arguments = page_size(first), trial_filter.arguments()
-    rows = await context.load(TRIALS_OF_VERSION, version_id, *arguments, decode_id_cursor("newest", after), size + 1)
+    rows = await context.load(
+        TRIALS_OF_VERSION, version_id, *arguments, decode_id_cursor("trials newest", after), size + 1
+    )
 
     async def count() -> int:
         total = await context.load(TRIAL_COUNT_OF_VERSION, version_id, *arguments)
@@ -113,13 +116,15 @@ async def steps(
     context: Context, artifact_id: UUID, step_count: int, first: int | None, after: str | None
 ) -> Page[Step]:
     """A page of an artifact's steps; a cursor names a position, since an artifact never changes."""
-    size, start = page_size(first), decode_position_cursor(after)
+    size, start = page_size(first), decode_position_cursor("steps", after)
     stored = await context.load.required(STEPS, artifact_id)
     window = json.loads(stored.steps)[start : start + size + 1]
-    rows = [Step(one["step"], one["tool"], one["command"], one["observation"]) for one in window]
-    positions = {row.step: start + index + 1 for index, row in enumerate(rows)}
+    rows = [
+        Step(position, one["step"], one["tool"], one["command"], one["observation"])
+        for position, one in enumerate(window, start + 1)
+    ]
 
     async def count() -> int:
         return step_count
 
-    return page(rows, size, after, lambda row: encode_cursor("position", positions[row.step]), count)
+    return page(rows, size, after, lambda row: encode_cursor("steps", row.position), count)

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
+import re
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from db import bundles, environments, versions
-from db.errors import ExpectedError, InvalidInputError, NotFoundError
+from db.errors import InvalidInputError, NotFoundError
 from db.query import Json
-from db.tenant import Tenant, Transaction
+from db.tenant import Tenant
 from db.versions import EnvironmentVersion
 from resolvers.context import Context
 from resolvers.ids import parse_id
@@ -17,16 +18,19 @@ from resolvers.loaders import VERSION_COUNT_OF_ENVIRONMENT, VERSIONS_OF_ENVIRONM
 from resolvers.manifest import Manifest, parse_manifest
 from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
 
+LISTING = "versions newest"
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
 
 def cursor(row: EnvironmentVersion) -> str:
-    return encode_cursor("newest", str(row.id))
+    return encode_cursor(LISTING, str(row.id))
 
 
 async def of_environment(
     context: Context, environment_id: UUID, first: int | None, after: str | None
 ) -> Page[EnvironmentVersion]:
     size = page_size(first)
-    rows = await context.load(VERSIONS_OF_ENVIRONMENT, environment_id, decode_id_cursor("newest", after), size + 1)
+    rows = await context.load(VERSIONS_OF_ENVIRONMENT, environment_id, decode_id_cursor(LISTING, after), size + 1)
 
     async def count() -> int:
         total = await context.load(VERSION_COUNT_OF_ENVIRONMENT, environment_id)
@@ -55,14 +59,12 @@ def check_manifest(manifest: object) -> Manifest:
         raise InvalidInputError(f"{'.'.join(path)}: {first['msg']}.", path) from None
 
 
-async def _check_bundle(transaction: Transaction, manifest: Manifest, bundle_sha256: str | None) -> None:
+def check_bundle_name(manifest: Manifest, bundle_sha256: str | None) -> None:
+    """Raises InvalidInputError for what is no SHA-256, and for none where the manifest uses a bundle."""
     field = ["bundleSha256"]
     if bundle_sha256 is not None:
-        if not await transaction.fetch_one(bundles.EXISTS, bundle_sha256[:64]):
-            raise InvalidInputError(
-                f"No bundle {bundle_sha256[:64]} was uploaded; first PUT it to /api/v1/bundles/<its SHA-256>.",
-                field,
-            )
+        if not _SHA256.fullmatch(bundle_sha256):
+            raise InvalidInputError("A bundle is named by its SHA-256: 64 lower-case hex digits.", field)
     elif any("{bundle}" in part for part in (*manifest.world.command, *manifest.evaluator.command)):
         raise InvalidInputError("The manifest uses {bundle}, and no bundle is given.", field)
 
@@ -74,20 +76,20 @@ async def publish(
 
     Raises NotFoundError for an unknown environment, InvalidInputError for a manifest or bundle that cannot be used.
     """
-    parsed = check_manifest(manifest)
-    try:
-        version_digest, text = digest(manifest, bundle_sha256), Json(json.dumps(manifest, allow_nan=False))
-    except ValueError:
-        raise InvalidInputError("NaN and infinities are not JSON.", ["manifest"]) from None
+    check_bundle_name(check_manifest(manifest), bundle_sha256)
+    version_digest, text = digest(manifest, bundle_sha256), Json(json.dumps(manifest, allow_nan=False))
     async with tenant.transaction() as transaction:
         key = parse_id(environment_id)
         if key is None or not await transaction.fetch(environments.BY_IDS, [key]):
             raise NotFoundError("There is no such environment.")
-        await _check_bundle(transaction, parsed, bundle_sha256)
+        if bundle_sha256 is not None and not await transaction.fetch_one(bundles.EXISTS, bundle_sha256):
+            raise InvalidInputError(
+                f"No bundle {bundle_sha256} was uploaded; first PUT it to /api/v1/bundles/<its SHA-256>.",
+                ["bundleSha256"],
+            )
         await transaction.fetch(environments.LOCK, key)
         version = await transaction.fetch_one(versions.BY_DIGEST, key, version_digest)
         if version is None:
             version = await transaction.fetch_one(versions.PUBLISH, key, version_digest, text, bundle_sha256)
-    if version is None:
-        raise ExpectedError("The version was not stored.")
+    assert version is not None
     return version

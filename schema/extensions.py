@@ -4,22 +4,15 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import structlog
-from graphql import GraphQLError
-from strawberry.extensions import (
-    MaskErrors,
-    MaxAliasesLimiter,
-    MaxTokensLimiter,
-    QueryDepthLimiter,
-    SchemaExtension,
-)
+from graphql import GraphQLError, VariableDefinitionNode
+from strawberry.exceptions import MissingQueryError
+from strawberry.extensions import AddValidationRules, MaskErrors, MaxTokensLimiter, SchemaExtension
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 
 from db.errors import ExpectedError, InvalidInputError
+from schema.limits import MOST_TOKENS, LimitsRule
 
 log = structlog.get_logger()
-
-MOST_DEPTH = 16
-MOST_ALIASES = 50
-MOST_TOKENS = 5_000
 
 
 class OperationContext(SchemaExtension):
@@ -30,11 +23,25 @@ class OperationContext(SchemaExtension):
         yield
 
 
+def _of_a_variable(error: GraphQLError) -> bool:
+    """A value that its variable's type refuses carries the scalar's exception, and is the client's own affair."""
+    return error.path is None and any(isinstance(node, VariableDefinitionNode) for node in error.nodes or ())
+
+
 class HideUnexpectedErrors(MaskErrors):
     """Expected errors keep their message and get a code; others are logged with an id, and only the id is told."""
 
     def __init__(self) -> None:
-        super().__init__(lambda error: error.original_error is not None)
+        super().__init__(lambda error: error.original_error is not None and not _of_a_variable(error))
+
+    def on_operation(self) -> Iterator[None]:
+        try:
+            yield from super().on_operation()
+        except (GraphQLError, MissingQueryError, CannotGetOperationTypeError, InvalidOperationTypeError):
+            raise
+        except Exception as error:
+            # What fails outside of a resolver would be told with its own words.
+            raise self.anonymise_error(GraphQLError(str(error), original_error=error)) from None
 
     def anonymise_error(self, error: GraphQLError) -> GraphQLError:
         original = error.original_error
@@ -57,7 +64,6 @@ class HideUnexpectedErrors(MaskErrors):
 EXTENSIONS: list[Callable[[], SchemaExtension]] = [
     OperationContext,
     HideUnexpectedErrors,
-    lambda: QueryDepthLimiter(MOST_DEPTH),
-    lambda: MaxAliasesLimiter(MOST_ALIASES),
+    lambda: AddValidationRules([LimitsRule]),
     lambda: MaxTokensLimiter(MOST_TOKENS),
 ]

@@ -1,23 +1,33 @@
 """Shared pieces of the filter inputs."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from uuid import UUID
 
 from db.errors import InvalidInputError
 from resolvers.ids import parse_filter_id
+from resolvers.names import check_text
 
 
 def filter_id(text: str | None, field: str) -> UUID | None:
     return parse_filter_id(text, ["filter", field])
 
 
+def filter_text(text: str | None, field: str) -> str | None:
+    return None if text is None else check_text(text, "filter", field)
+
+
 def moment(value: datetime | None, field: str) -> datetime | None:
-    """Raises InvalidInputError for a time without an offset, which names no moment."""
-    if value is not None and value.tzinfo is None:
+    """In UTC. Raises InvalidInputError for a time without an offset, which names no moment."""
+    if value is None:
+        return None
+    if value.tzinfo is None:
         raise InvalidInputError(f"{value.isoformat()} has no offset; add Z or one such as +02:00.", ["filter", field])
-    return value
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInputError(f"{value.isoformat()} lies outside the years 1 to 9999.", ["filter", field]) from None
 
 
 def values(members: Sequence[Enum] | None) -> tuple[str, ...] | None:

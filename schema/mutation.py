@@ -78,8 +78,7 @@ EDITORS = (MemberRole.OWNER, MemberRole.MEMBER)
 class Mutation:
     @strawberry.mutation
     async def create_environment(self, info: Info, input: CreateEnvironmentInput) -> EnvironmentResult:
-        operation = environments.create(info.context.tenant, input.slug, input.name)
-        result = await answer(info, operation, Environment.of, *EDITORS)
+        result = await answer(info, EDITORS, Environment.of, environments.create, input.slug, input.name)
         assert not isinstance(result, NotFound)
         return result
 
@@ -87,35 +86,30 @@ class Mutation:
     async def publish_environment_version(
         self, info: Info, input: PublishEnvironmentVersionInput
     ) -> EnvironmentVersionResult:
-        operation = versions.publish(info.context.tenant, input.environment_id, input.manifest, input.bundle_sha256)
-        return await answer(info, operation, EnvironmentVersion.of, *EDITORS)
+        of, publish = EnvironmentVersion.of, versions.publish
+        return await answer(info, EDITORS, of, publish, input.environment_id, input.manifest, input.bundle_sha256)
 
     @strawberry.mutation
     async def create_evaluator_configuration(
         self, info: Info, input: CreateEvaluatorConfigurationInput
     ) -> EvaluatorConfigurationResult:
-        operation = configurations.create(info.context.tenant, input.name, input.attempt_count, input.agent_command)
-        result = await answer(info, operation, EvaluatorConfiguration.of, *EDITORS)
+        of, create = EvaluatorConfiguration.of, configurations.create
+        result = await answer(info, EDITORS, of, create, input.name, input.attempt_count, input.agent_command)
         assert not isinstance(result, NotFound)
         return result
 
     @strawberry.mutation
     async def start_evaluation(self, info: Info, input: StartEvaluationInput) -> EvaluationRunResult:
-        operation = runs.start(
-            info.context.tenant, input.environment_version_id, input.evaluator_configuration_id, input.seed
-        )
-        return await answer(info, operation, EvaluationRun.of, *EDITORS)
+        version_id, configuration_id = input.environment_version_id, input.evaluator_configuration_id
+        return await answer(info, EDITORS, EvaluationRun.of, runs.start, version_id, configuration_id, input.seed)
 
     @strawberry.mutation(
         description="Enqueues a new job against the same environment version; earlier runs stay as they are."
     )
     async def reset_environment(self, info: Info, input: ResetEnvironmentInput) -> EvaluationRunResult:
-        operation = runs.reset(
-            info.context.tenant, input.environment_version_id, input.mode, input.evaluator_configuration_id
-        )
-        return await answer(info, operation, EvaluationRun.of, *EDITORS)
+        version_id, configuration_id = input.environment_version_id, input.evaluator_configuration_id
+        return await answer(info, EDITORS, EvaluationRun.of, runs.reset, version_id, input.mode, configuration_id)
 
     @strawberry.mutation
     async def cancel_evaluation_run(self, info: Info, input: CancelEvaluationRunInput) -> EvaluationRunResult:
-        operation = runs.cancel(info.context.tenant, input.evaluation_run_id)
-        return await answer(info, operation, EvaluationRun.of, *EDITORS)
+        return await answer(info, EDITORS, EvaluationRun.of, runs.cancel, input.evaluation_run_id)

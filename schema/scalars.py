@@ -1,5 +1,6 @@
 """Scalars that GraphQL itself lacks."""
 
+import re
 from typing import NewType
 
 import strawberry
@@ -9,15 +10,15 @@ from strawberry.types.scalar import ScalarDefinition
 BigInt = NewType("BigInt", int)
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+_DECIMAL = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
 
 def _parse(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise GraphQLError(f"{value!r:.100} is not a BigInt: give a string or an integer.")
-    try:
-        number = int(value)
-    except ValueError:
-        raise GraphQLError(f"{value!r:.100} is not a BigInt: not a whole number.") from None
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        raise GraphQLError(f"{value!r:.100} is not a BigInt: not a whole number of up to 19 digits.")
+    number = int(value)
     if not _SMALLEST <= number <= _LARGEST:
         raise GraphQLError(f"{value!r:.100} is not a BigInt: it takes more than 64 bits.")
     return number

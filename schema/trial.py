@@ -11,8 +11,9 @@ from strawberry.scalars import JSON
 from db import trials
 from db.trials import TrialStatus
 from resolvers.loaders import ARTIFACT, ROLLOUT_OF_TRIAL, RUN, VERSION
+from resolvers.names import check_text
 from resolvers.trials import TrialFilter
-from schema.filters import filter_id, moment, values
+from schema.filters import filter_id, filter_text, moment, values
 from schema.info import Info
 from schema.node import Node
 from schema.run import EvaluationRun
@@ -57,11 +58,13 @@ class EvaluationTrialFilter:
             environment_version_id=filter_id(given.environment_version_id, "environmentVersionId"),
             evaluation_run_id=filter_id(given.evaluation_run_id, "evaluationRunId"),
             status=values(given.status),
-            failure_category=None if given.failure_category is None else tuple(given.failure_category),
+            failure_category=None
+            if given.failure_category is None
+            else tuple(check_text(category, "filter", "failureCategory") for category in given.failure_category),
             scored=given.scored,
             reward_at_least=given.reward_at_least,
             reward_below=given.reward_below,
-            stage=given.stage,
+            stage=filter_text(given.stage, "stage"),
             stage_below=given.stage_below,
             created_after=moment(given.created_after, "createdAfter"),
             created_before=moment(given.created_before, "createdBefore"),

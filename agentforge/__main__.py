@@ -1,0 +1,23 @@
+"""The command line: `agentforge`, or `python -m agentforge`."""
+
+import typer
+
+from agentforge.commands import environment, evaluate, member, migrate, organization, processes, token, up
+
+app = typer.Typer(
+    name="agentforge",
+    help="The control plane of a private reinforcement-learning practice.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for module in (up, environment, evaluate, processes, organization, member, token, migrate):
+    module.add_commands(app)
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

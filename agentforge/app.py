@@ -1,0 +1,81 @@
+"""The web application: every route, and what stands before them."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentforge import auth, health
+from agentforge.auth import Authenticate, identify_authorization
+from agentforge.settings import Settings
+from db.changes import Changes
+from db.tenant import Pool
+from schema.endpoint import GraphQLEndpoint
+from streaming.problems import exception_handlers
+from streaming.routes import routes as streaming_routes
+
+WEB = Path(str(files("web")))
+
+#: What GraphiQL needs and nothing more: its fonts are data, and it writes style elements.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; font-src data:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+class SecurityHeaders:
+    """Tells browsers to load nothing from elsewhere, to guess no types and to send no addresses."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def add_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+                headers.setdefault("X-Content-Type-Options", "nosniff")
+                headers.setdefault("Referrer-Policy", "same-origin")
+            await send(message)
+
+        await self.app(scope, receive, add_headers)
+
+
+async def front_door(request: Request) -> Response:
+    return RedirectResponse("/graphql", 303)
+
+
+async def icon(request: Request) -> Response:
+    return FileResponse(WEB / "icon.svg", media_type="image/svg+xml")
+
+
+def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
+    """The application over an open pool and a listener for changes, whose lifetimes are the caller's."""
+    graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, identify_authorization)
+    app = Starlette(
+        routes=[
+            Route("/", front_door),
+            Route("/favicon.ico", icon),
+            Route("/graphql", graphql, methods=["GET", "POST"]),
+            WebSocketRoute("/graphql", graphql),
+            *auth.routes,
+            *streaming_routes,
+            *health.routes,
+            Mount("/static", StaticFiles(directory=WEB)),
+        ],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(health.Measure),
+            Middleware(Authenticate, pool=pool, settings=settings),
+        ],
+        exception_handlers=exception_handlers,
+    )
+    app.state.pool = pool
+    return app

@@ -1,0 +1,59 @@
+"""agentforge api, agentforge worker: the processes of an installation, alone."""
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentforge.commands.output import DataDir, load_settings, print_text, run
+
+if TYPE_CHECKING:
+    from agentforge.settings import Settings
+
+
+def add_commands(app: typer.Typer) -> None:
+    app.command()(api)
+    app.command()(worker)
+
+
+def api(data_dir: DataDir = None) -> None:
+    """Serve the API until Ctrl-C or SIGTERM."""
+    run(_api(load_settings(data_dir)))
+
+
+async def _api(settings: "Settings") -> None:
+    from agentforge.database import database, ensure_migrated
+    from agentforge.logs import configure_logs
+    from agentforge.server import bind, running_api, url_of
+
+    configure_logs(settings.log_level)
+    with database(settings) as urls, bind(settings) as listener:
+        await ensure_migrated(urls)
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        async with running_api(settings, urls.app, listener) as serving:
+            print_text(f"AgentForge API on {url_of(listener, settings)}")
+            waiting = asyncio.create_task(stop.wait())
+            await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+
+
+def worker(
+    data_dir: DataDir = None,
+    supervised: Annotated[bool, typer.Option(hidden=True, help="Stop when the starting process has gone.")] = False,
+) -> None:
+    """Execute evaluation runs until Ctrl-C or SIGTERM; any number of workers share the queue."""
+    run(_worker(load_settings(data_dir), supervised))
+
+
+async def _worker(settings: "Settings", supervised: bool) -> None:
+    from agentforge.database import database, ensure_migrated
+    from agentforge.logs import configure_logs
+    from agentforge.worker.service import work
+
+    configure_logs(settings.log_level)
+    with database(settings) as urls:
+        await ensure_migrated(urls)
+        await work(settings, urls.app, supervised=supervised)

@@ -1,0 +1,74 @@
+"""The API process: connections, the listener for changes, and uvicorn."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from agentforge.app import build
+from agentforge.settings import Settings
+from db.changes import listen
+from db.pool import open_pool
+
+#: How long answers under way may take once the service is told to stop.
+_GRACE_SECONDS = 5
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever assembles the process, who stops more than this server."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(settings: Settings) -> socket.socket:
+    """The socket to listen on; port 0 takes a free one. Raises OSError when the port is taken."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise OSError(f"Port {settings.port} of {settings.host} cannot be used: {error.strerror}.") from error
+    return listener
+
+
+def url_of(listener: socket.socket, settings: Settings) -> str:
+    """The address that people use."""
+    if settings.public_url is not None:
+        return settings.public_url
+    host, port = listener.getsockname()[:2]
+    named = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{named}:{port}"
+
+
+@asynccontextmanager
+async def running_api(
+    settings: Settings, database_url: str, listener: socket.socket
+) -> "AsyncGenerator[asyncio.Task[None]]":
+    """The API, answering on `listener` for as long as the block runs. Yields its task, which ends if it fails."""
+    async with (
+        open_pool(database_url, application_name="agentforge api") as pool,
+        listen(database_url) as changes,
+    ):
+        config = uvicorn.Config(
+            build(pool, changes, settings),
+            log_config=None,
+            lifespan="off",
+            server_header=False,
+            ws="websockets-sansio",
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve([listener]))
+        try:
+            while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
+                await asyncio.sleep(0.01)
+            yield serving
+        finally:
+            server.should_exit = True
+            await serving

@@ -1,0 +1,70 @@
+"""Settings of every process: AGENTFORGE_* environment variables."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+LogLevel = Literal["debug", "info", "warning", "error", "critical"]
+
+
+def _web_address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError("must be a web address such as https://forge.example.com")
+    return url.rstrip("/")
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class Settings(BaseSettings):
+    """Read from AGENTFORGE_<NAME>; an empty variable counts as unset. The repr leaves databases out.
+
+    Raises pydantic.ValidationError, without the offending values, which may be secrets.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="AGENTFORGE_", env_ignore_empty=True, frozen=True, hide_input_in_errors=True
+    )
+
+    data_dir: Path = Field(
+        default=Path(".agentforge"), description="Folder of the embedded database and of caches; made when missing."
+    )
+    database_url: str | None = Field(
+        default=None,
+        repr=False,
+        description="PostgreSQL 18 server that API and workers connect to, as the role agentforge_app; "
+        "unset: the embedded server of the data folder.",
+    )
+    owner_database_url: str | None = Field(
+        default=None,
+        repr=False,
+        description="The same database as its owner, for `agentforge migrate` and `agentforge up` only.",
+    )
+    organization: str = Field("demo", description="Organization that commands act for when none is named.")
+    host: str = Field(default="127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port that the API listens on; 0 takes a free one.")
+    public_url: Annotated[str, AfterValidator(_web_address)] | None = Field(
+        default=None,
+        description="Address that people use, where a proxy makes it another; https makes cookies Secure.",
+    )
+    session_days: int = Field(default=14, ge=1, le=365, description="Days until a person has to sign in again.")
+    log_level: Annotated[LogLevel, BeforeValidator(_lower)] = Field(
+        default="info", description="Least severe level that is logged."
+    )
+    concurrency: int = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        description="Trials that one worker executes at a time; unset: one for each processor.",
+    )
+    lease_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds after which the runs of a silent worker go to another one.",
+    )

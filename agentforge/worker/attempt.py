@@ -1,0 +1,166 @@
+"""Executes one attempt: a real agent on a real world, then its evaluator."""
+
+import asyncio
+import contextlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from agentforge.worker.evaluation import evaluate
+from agentforge.worker.log import Log, LogStream
+from agentforge.worker.outcome import (
+    Ending,
+    EvaluatorFailedError,
+    Outcome,
+    Score,
+    conclude,
+    short_detail,
+)
+from agentforge.worker.processes import CannotStartError, Process, describe_exit
+from agentforge.worker.redaction import Redactor
+from agentforge.worker.relay import Relay
+from agentforge.worker.room import Attempt, Room, passed_variables
+from agentforge.worker.steps import Recorder
+
+__all__ = ["Attempt", "Outcome", "execute"]
+
+OUTPUT_BYTES: Final = 64 * 1024 * 1024
+TRAJECTORY_BYTES: Final = 16 * 1024 * 1024
+
+
+async def execute(attempt: Attempt, stop: asyncio.Event) -> Outcome:
+    """Runs world, agent and evaluator, and leaves no process behind, however it ends.
+
+    When `stop` is set everything is ended and the outcome is `cancelled`, with the steps so far. Raises
+    OSError when the attempt's own folder cannot be written; everything else that goes wrong is an outcome.
+    """
+    execution = _Execution(attempt)
+    work = asyncio.create_task(execution.run())
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        work.cancel()
+        stopping.cancel()
+        await asyncio.wait({work, stopping})
+        execution.close()
+    ending, score = (Ending("cancelled"), Score(reward=None)) if work.cancelled() else work.result()
+    return execution.outcome(ending, score)
+
+
+class _Execution:
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._limits = attempt.manifest.limits
+        self._passed = passed_variables()
+        self._redactor = Redactor(self._passed.values())
+        self._log = Log(self._limits.log_bytes)
+        self._room = Room(attempt)
+        self._recorder = Recorder(self._room.steps, self._limits.observation_bytes, self._redactor)
+        self._output_left = OUTPUT_BYTES
+        self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+
+    def close(self) -> None:
+        self._recorder.close()
+        self._room.close()
+
+    async def run(self) -> tuple[Ending, Score]:
+        ending = await self._run_world()
+        if not ending.is_scored:
+            return conclude(ending, None)
+        self._recorder.rewrite()
+        try:
+            return conclude(ending, await evaluate(self._room, self._log, self._redactor))
+        except EvaluatorFailedError as error:
+            return conclude(ending, error)
+
+    async def _run_world(self) -> Ending:
+        try:
+            world = await Process.start(
+                self._room.world_command(),
+                env=self._room.world_environment(),
+                cwd=self._room.world,
+                stderr=self._log_stream("[world] "),
+            )
+        except CannotStartError as error:
+            return Ending("errored", "environment_failed", f"the environment cannot start: {error}")
+        stray_lines = self._log_stream("[world] ")
+        relay = Relay(world, self._room.socket, self._recorder, stray_lines, self._limits.steps, self._decide)
+        async with world, relay:
+            return await self._run_agent()
+
+    async def _run_agent(self) -> Ending:
+        try:
+            agent = await Process.start(
+                self._room.agent_command(),
+                env=self._room.agent_environment(self._passed),
+                cwd=self._room.workspace,
+                stdout=self._log_stream("[agent] ", is_agent=True),
+                stderr=self._log_stream("[agent] ", is_agent=True),
+            )
+        except CannotStartError as error:
+            return Ending("errored", "agent_crashed", f"the agent cannot start: {error}")
+        async with agent:
+            seconds = self._limits.seconds
+            late = Ending("timed_out", "agent_timeout", f"the agent ran longer than {seconds:g} s")
+            timer = asyncio.get_running_loop().call_later(seconds, self._decide, late)
+            end = asyncio.create_task(self._await_end(agent))
+            try:
+                return await self._verdict
+            finally:
+                timer.cancel()
+                end.cancel()
+
+    async def _await_end(self, agent: Process) -> None:
+        code = await agent.ended()
+        if code == 0:
+            self._decide(Ending("completed"))
+        else:
+            self._decide(Ending("errored", "agent_crashed", f"the agent {describe_exit(code)}"))
+
+    def _decide(self, ending: Ending) -> None:
+        """The first cause counts; what follows from it does not."""
+        if not self._verdict.done():
+            self._verdict.set_result(ending)
+
+    def _log_stream(self, prefix: str, *, is_agent: bool = False) -> LogStream:
+        return LogStream(self._log, prefix, self._redactor, self._count_output if is_agent else None)
+
+    def _count_output(self, size: int) -> None:
+        self._output_left -= size
+        if self._output_left < 0:
+            self._decide(Ending("errored", "output_limit", f"the agent wrote more than {OUTPUT_BYTES} bytes"))
+
+    def outcome(self, ending: Ending, score: Score) -> Outcome:
+        trajectory = read_trajectory(self._room.workspace)
+        detail = ending.detail and self._redactor.text(ending.detail)
+        return Outcome(
+            status=ending.status,
+            reward=score.reward,
+            failure_category=ending.category,
+            failure_detail=short_detail(detail),
+            stages=score.stages,
+            metrics=score.metrics,
+            log=self._log.text(),
+            steps=self._recorder.steps,
+            agent_trajectory=None if trajectory is None else self._redactor.data(trajectory),
+        )
+
+
+def read_trajectory(workspace: Path) -> bytes | None:
+    """Returns the trajectory.json that an agent left: a regular file, no link, of up to 16 MiB."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = os.open(workspace, flags | os.O_DIRECTORY)
+            stack.callback(os.close, folder)
+            descriptor = os.open("trajectory.json", flags, dir_fd=folder)
+        except OSError:
+            return None
+        stack.callback(os.close, descriptor)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > TRAJECTORY_BYTES:
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()

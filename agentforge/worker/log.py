@@ -1,0 +1,66 @@
+"""The log of one attempt, in memory that does not grow with what is written."""
+
+import codecs
+from collections.abc import Callable
+from typing import Final
+
+from agentforge.worker.redaction import RedactingStream, Redactor
+from agentforge.worker.text import cut_middle
+
+_LONGEST_LINE: Final = 65_536  # characters; a longer line is broken
+
+
+class Log:
+    """Keeps both ends of a text, `limit` bytes of UTF-8 in all when asked for it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+
+    def add(self, text: str) -> None:
+        data = text.encode("utf-8", "backslashreplace")
+        self._total += len(data)
+        self._head += data[: self._limit - len(self._head)]
+        self._tail += data
+        if len(self._tail) > 2 * self._limit:
+            del self._tail[: -self._limit]
+
+    def text(self) -> str:
+        """Returns everything, or both ends around a note of how many bytes were cut."""
+        if self._total <= self._limit:
+            return self._head.decode()
+        return cut_middle(bytes(self._head), bytes(self._tail), self._total, self._limit).decode()
+
+
+class LogStream:
+    """Writes one output stream into a log: redacted, decoded (invalid UTF-8 replaced), each line prefixed."""
+
+    def __init__(self, log: Log, prefix: str, redactor: Redactor, count: Callable[[int], None] | None = None) -> None:
+        """`count` is told the size in bytes of every piece."""
+        self._log = log
+        self._prefix = prefix
+        self._redact = RedactingStream(redactor)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._count = count
+        self._line = ""
+
+    def feed(self, data: bytes) -> None:
+        if self._count:
+            self._count(len(data))
+        self._write(self._decoder.decode(self._redact.feed(data)))
+
+    def close(self) -> None:
+        self._write(self._decoder.decode(self._redact.close(), final=True))
+        if self._line:
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        lines, newline, rest = (self._line + text).rpartition("\n")
+        if len(rest) > _LONGEST_LINE:
+            lines, newline, rest = f"{lines}{newline}{rest}", "\n", ""
+        if newline:
+            # One replacement for all lines: a flood of short lines would otherwise cost a call for each.
+            self._log.add(self._prefix + lines.replace("\n", f"\n{self._prefix}") + "\n")
+        self._line = rest

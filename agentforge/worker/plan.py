@@ -1,0 +1,61 @@
+"""What a run asks for: its trials, its manifest, its agent and the unpacked files of its environment."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from db import bundles, configurations, runs, trials, versions
+from db.tenant import Tenant
+from db.trials import EvaluationTrial
+from resolvers.bundles import BundleError, unpack_bundle, unpacked_bundle
+from resolvers.manifest import Manifest, parse_manifest
+
+
+class CannotRunError(RuntimeError):
+    """The run itself cannot be carried out, whatever its agent would do; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that executing a run's attempts needs."""
+
+    trials: list[EvaluationTrial]
+    manifest: Manifest
+    agent_command: tuple[str, ...]
+    bundle: Path | None
+
+
+async def start_run(tenant: Tenant, run_id: UUID, cache: Path) -> Plan | None:
+    """Mark the run as running and read what it needs; None when it is unknown or has ended.
+
+    Raises CannotRunError.
+    """
+    async with tenant.transaction() as transaction:
+        run = await transaction.fetch_one(runs.START, run_id)
+        if run is None:
+            return None
+        (version,) = await transaction.fetch(versions.BY_IDS, [run.environment_version_id])
+        (configuration,) = await transaction.fetch(configurations.BY_IDS, [run.evaluator_configuration_id])
+        attempts = await transaction.fetch(trials.BY_RUNS, [run.id])
+    try:
+        manifest = parse_manifest(json.loads(version.manifest))
+    except ValidationError as error:
+        raise CannotRunError(f"the manifest cannot be executed: {error.errors()[0]['msg']}") from error
+    bundle = await _unpack(tenant, version.bundle_sha256, cache) if version.bundle_sha256 else None
+    return Plan(attempts, manifest, tuple(configuration.agent_command), bundle)
+
+
+async def _unpack(tenant: Tenant, sha256: str, cache: Path) -> Path:
+    if (unpacked := await asyncio.to_thread(unpacked_bundle, cache, sha256)) is not None:
+        return unpacked
+    stored = await tenant.fetch_one(bundles.CONTENT, sha256)
+    if stored is None:
+        raise CannotRunError(f"bundle {sha256} is missing")
+    try:
+        return await asyncio.to_thread(unpack_bundle, stored.content, cache, sha256)
+    except BundleError as error:
+        raise CannotRunError(f"bundle {sha256} cannot be unpacked: {error}") from error

@@ -1,0 +1,117 @@
+"""What a worker writes: trials claimed and finished under their fencing token, and the end of a run.
+
+A trial's `execution` number goes up with each start. A write that names an earlier one changes nothing: its worker
+was taken for lost and another has begun.
+"""
+
+import json
+from uuid import UUID
+
+from agentforge.worker.attempt import Outcome
+from agentforge.worker.steps import encode_steps
+from db import artifacts, rollouts, runs, trials
+from db.runs import RUN_ENDED, RunStatus
+from db.tenant import Tenant, Transaction
+from db.trials import TRIAL_OPEN, EvaluationTrial, TrialStatus
+from resolvers.pass_at_k import encode, no_estimate, pass_at_k
+
+MOST_EXECUTIONS = 3
+
+
+class SupersededError(RuntimeError):
+    """Another worker has taken this trial over, or the run has ended; what was done here does not count."""
+
+
+async def claim(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial | None:
+    """The trial as this worker's own, its execution begun; None when its last allowed execution was lost.
+
+    Raises SupersededError.
+    """
+    async with tenant.transaction() as transaction:
+        if trial.status == TrialStatus.RUNNING and trial.execution >= MOST_EXECUTIONS:
+            detail = f"{trial.execution} executions were lost with their workers"
+            if await transaction.fetch_one(trials.INTERRUPT, trial.id, trial.execution, detail) is None:
+                raise SupersededError
+            return None
+        claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution)
+    if claimed is None:
+        raise SupersededError
+    return claimed
+
+
+async def release(tenant: Tenant, trial: EvaluationTrial) -> None:
+    """Hand a claimed trial back unfinished."""
+    async with tenant.transaction() as transaction:
+        await transaction.fetch_one(trials.RELEASE, trial.id, trial.execution)
+
+
+async def finish(tenant: Tenant, trial: EvaluationTrial, outcome: Outcome) -> None:
+    """Trial, artifact and rollout in one transaction, or nothing. Raises SupersededError."""
+    async with tenant.transaction() as transaction:
+        held = await transaction.fetch_one(trials.HOLD, trial.id, trial.execution)
+        if held is None:
+            raise SupersededError
+        if held.status == TrialStatus.RUNNING:
+            artifact_id = await _store_artifact(transaction, trial, outcome)
+            await _finish_running(transaction, trial, outcome, artifact_id)
+        elif held.status == TrialStatus.CANCELLED and held.trajectory_artifact_id is None:
+            artifact_id = await _store_artifact(transaction, trial, outcome)
+            await transaction.fetch_one(trials.ATTACH, trial.id, trial.execution, artifact_id)
+        else:
+            raise SupersededError
+
+
+async def _store_artifact(transaction: Transaction, trial: EvaluationTrial, outcome: Outcome) -> UUID:
+    (artifact,) = await transaction.fetch(
+        artifacts.CREATE,
+        trial.id,
+        f"trial-{trial.attempt}-trajectory.json",
+        json.dumps(outcome.log),
+        encode_steps(outcome.steps),
+        len(outcome.steps),
+        outcome.agent_trajectory,
+    )
+    return artifact.id
+
+
+async def _finish_running(
+    transaction: Transaction, trial: EvaluationTrial, outcome: Outcome, artifact_id: UUID
+) -> None:
+    await transaction.fetch_one(
+        trials.FINISH,
+        trial.id,
+        trial.execution,
+        outcome.status,
+        outcome.reward,
+        outcome.failure_category,
+        outcome.failure_detail,
+        json.dumps([{"name": name, "value": value} for name, value in outcome.stages]),
+        json.dumps(outcome.metrics),
+        artifact_id,
+    )
+    if outcome.status != "cancelled":
+        await transaction.fetch_one(rollouts.CREATE, trial.id)
+
+
+async def complete_run(tenant: Tenant, run_id: UUID) -> None:
+    """End a run whose attempts have all ended, with pass@k over all of them; otherwise leave it as it is."""
+    async with tenant.transaction() as transaction:
+        run = await transaction.fetch_one(runs.LOCK, run_id)
+        attempts = await transaction.fetch(trials.BY_RUNS, [run_id])
+        if run is None or run.status in RUN_ENDED or any(trial.status in TRIAL_OPEN for trial in attempts):
+            return
+        passed = sum(trial.reward == 1 for trial in attempts)
+        unscored = sum(trial.reward is None for trial in attempts)
+        estimates = encode(pass_at_k(len(attempts), passed))
+        await transaction.fetch_one(runs.FINISH, run_id, RunStatus.COMPLETED, estimates, unscored, None)
+
+
+async def fail_run(tenant: Tenant, run_id: UUID, detail: str) -> None:
+    """End a run that cannot be carried out; attempts that had not ended are errored and unscored."""
+    async with tenant.transaction() as transaction:
+        run = await transaction.fetch_one(runs.LOCK, run_id)
+        if run is None or run.status in RUN_ENDED:
+            return
+        await transaction.fetch(trials.END_OPEN, run_id, TrialStatus.ERRORED, "environment_failed", detail)
+        estimates = encode(no_estimate(run.attempt_count))
+        await transaction.fetch_one(runs.FINISH, run_id, RunStatus.FAILED, estimates, None, detail)
