@@ -3,6 +3,7 @@
 import typer
 
 from agentforge.commands import environment, evaluate, member, migrate, organization, processes, token, up
+from agentforge.guard import refuse_shadowed_packages
 
 app = typer.Typer(
     name="agentforge",
@@ -16,6 +17,7 @@ for module in (up, environment, evaluate, processes, organization, member, token
 
 
 def main() -> None:
+    refuse_shadowed_packages()
     app()
 
 

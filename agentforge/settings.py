@@ -46,7 +46,7 @@ class Settings(BaseSettings):
         repr=False,
         description="The same database as its owner, for `agentforge migrate` and `agentforge up` only.",
     )
-    organization: str = Field("demo", description="Organization that commands act for when none is named.")
+    organization: str = Field(default="demo", description="Organization that commands act for when none is named.")
     host: str = Field(default="127.0.0.1", description="Address that the API listens on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port that the API listens on; 0 takes a free one.")
     public_url: Annotated[str, AfterValidator(_web_address)] | None = Field(

@@ -1,5 +1,6 @@
 """agentforge evaluate, reset and cancel: runs of an agent on an environment."""
 
+import json
 import shlex
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +37,12 @@ def add_commands(app: typer.Typer) -> None:
 
 def evaluate(
     slug: Slug,
-    agent: Annotated[str, typer.Option(help="The agent's command line; {task}, {mcp_config} ... are filled in.")],
+    agent: Annotated[
+        str,
+        typer.Option(
+            help="The agent's command line, or a JSON array of its parts; {task}, {mcp_config} ... are filled in."
+        ),
+    ],
     attempts: Annotated[int, typer.Option(min=1, max=8, help="Independent trials in the run.")] = 8,
     seed: Annotated[int, typer.Option(min=-(2**63), max=2**63 - 1, help="The world's seed.")] = 0,
     watch: Watch = False,
@@ -47,12 +53,7 @@ def evaluate(
     """Run an agent several times on an environment."""
     from resolvers import runs
 
-    try:
-        command = shlex.split(agent)
-    except ValueError as error:
-        fail(f"--agent cannot be read as a command line: {error}.", BAD_INPUT)
-    if not command:
-        fail("--agent is empty; it takes the agent's command line.", BAD_INPUT)
+    command = _split_command(agent)
 
     async def start(tenant: "Tenant") -> "EvaluationRun":
         from agentforge.publishing import ensure_configuration, latest_version
@@ -62,6 +63,17 @@ def evaluate(
         return await runs.start(tenant, str(version.id), str(configuration.id), seed)
 
     run(_begin(load_settings(data_dir, organization), start, watch, as_json))
+
+
+def _split_command(text: str) -> list[str]:
+    """A command line as a shell reads it, or a JSON array of its parts."""
+    try:
+        parts = json.loads(text) if text.lstrip().startswith("[") else shlex.split(text)
+    except ValueError as error:
+        fail(f"--agent cannot be read as a command line: {error}.", BAD_INPUT)
+    if not parts or not all(isinstance(part, str) for part in parts):
+        fail("--agent takes the agent's command line, or a JSON array of its parts.", BAD_INPUT)
+    return list(parts)
 
 
 def reset(

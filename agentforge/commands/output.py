@@ -25,7 +25,7 @@ OrganizationSlug = Annotated[str, typer.Option("--organization", metavar="SLUG",
 
 Organization = Annotated[
     str | None,
-    typer.Option("--organization", metavar="SLUG", help="Which organization. [env: AGENTFORGE_ORGANIZATION; or demo]"),
+    typer.Option("--organization", metavar="SLUG", help="Which organization, instead of AGENTFORGE_ORGANIZATION."),
 ]
 
 BAD_INPUT = 2

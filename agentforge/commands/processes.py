@@ -42,13 +42,13 @@ async def _api(settings: "Settings") -> None:
 
 def worker(
     data_dir: DataDir = None,
-    supervised: Annotated[bool, typer.Option(hidden=True, help="Stop when the starting process has gone.")] = False,
+    supervisor: Annotated[int | None, typer.Option(hidden=True, help="Stop when this process has gone.")] = None,
 ) -> None:
     """Execute evaluation runs until Ctrl-C or SIGTERM; any number of workers share the queue."""
-    run(_worker(load_settings(data_dir), supervised))
+    run(_worker(load_settings(data_dir), supervisor))
 
 
-async def _worker(settings: "Settings", supervised: bool) -> None:
+async def _worker(settings: "Settings", supervisor: int | None) -> None:
     from agentforge.database import database, ensure_migrated
     from agentforge.logs import configure_logs
     from agentforge.worker.service import work
@@ -56,4 +56,4 @@ async def _worker(settings: "Settings", supervised: bool) -> None:
     configure_logs(settings.log_level)
     with database(settings) as urls:
         await ensure_migrated(urls)
-        await work(settings, urls.app, supervised=supervised)
+        await work(settings, urls.app, supervisor=supervisor)

@@ -20,10 +20,10 @@ _PARENT_POLL_SECONDS = 0.5
 _IDLE_SECONDS = 30
 
 
-async def work(settings: Settings, url: str, *, supervised: bool = False) -> None:
+async def work(settings: Settings, url: str, *, supervisor: int | None = None) -> None:
     """Execute jobs of the database at `url` until SIGTERM or SIGINT, then hand back what is under way.
 
-    `supervised`: also stop when the process that started this one has gone.
+    `supervisor`: the process that started this one; the worker stops when it has gone.
     """
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ async def work(settings: Settings, url: str, *, supervised: bool = False) -> Non
 
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop)
-        watch = asyncio.create_task(_stop_without_parent(os.getppid(), stop)) if supervised else None
+        watch = asyncio.create_task(_stop_without(supervisor, stop)) if supervisor else None
         log.info("worker_started", concurrency=settings.concurrency, directory=str(directory))
         try:
             await manager.run(
@@ -56,7 +56,7 @@ async def work(settings: Settings, url: str, *, supervised: bool = False) -> Non
         log.info("worker_stopped")
 
 
-async def _stop_without_parent(parent: int, stop: Callable[[], None]) -> None:
+async def _stop_without(parent: int, stop: Callable[[], None]) -> None:
     while os.getppid() == parent:  # noqa: ASYNC110 - nothing tells when a parent has gone
         await asyncio.sleep(_PARENT_POLL_SECONDS)
     stop()

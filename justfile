@@ -1,0 +1,39 @@
+# Recipes for working on AgentForge; `uv run just` lists them.
+
+default:
+    @just --list --unsorted
+
+# Everything that CI checks.
+check: format-check lint layers types test
+
+# Put the code into the one format.
+format:
+    ruff format
+    ruff check --fix
+
+format-check:
+    ruff format --check
+
+lint:
+    ruff check
+
+# Imports point down only.
+layers:
+    lint-imports
+
+types:
+    mypy
+    MYPYPATH=examples/admin_console mypy --strict --explicit-package-bases examples/admin_console
+
+# Run the tests; arguments go to pytest.
+test *arguments:
+    pytest {{ arguments }}
+
+# Rewrite what is generated and committed: the printed graph and the dumped database schema.
+generate:
+    python -m schema.print_schema
+    python -m db.dump
+
+# Write the newest versions of all dependencies into pyproject.toml.
+lock:
+    python .ci/lock.py

@@ -1,0 +1,71 @@
+"""Settings come from the environment, and secrets stay out of what is printed."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from agentforge.settings import Settings
+
+
+def test_defaults_need_no_environment() -> None:
+    settings = Settings()
+    assert settings.data_dir == Path(".agentforge")
+    assert (settings.database_url, settings.owner_database_url, settings.public_url) == (None, None, None)
+    assert (settings.host, settings.port, settings.session_days) == ("127.0.0.1", 8000, 14)
+    assert settings.concurrency >= 1
+    assert settings.lease_seconds == 30
+
+
+def test_the_environment_sets_them_and_an_empty_variable_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTFORGE_PORT", "9000")
+    monkeypatch.setenv("AGENTFORGE_LOG_LEVEL", "WARNING")
+    monkeypatch.setenv("AGENTFORGE_PUBLIC_URL", "https://forge.example.com/")
+    monkeypatch.setenv("AGENTFORGE_DATABASE_URL", "")
+    settings = Settings()
+    assert (settings.port, settings.log_level) == (9000, "warning")
+    assert settings.public_url == "https://forge.example.com"
+    assert settings.database_url is None
+
+
+def test_what_is_given_goes_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTFORGE_DATA_DIR", "/from-environment")
+    assert Settings().data_dir == Path("/from-environment")
+    assert Settings(data_dir=Path("/given")).data_dir == Path("/given")
+
+
+def test_addresses_of_databases_are_not_in_the_repr() -> None:
+    settings = Settings(
+        database_url="postgresql://agentforge_app:hunter2@db/x", owner_database_url="postgresql://o:hunter2@db/x"
+    )
+    assert "hunter2" not in repr(settings) + str(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "65536"),
+        ("PORT", "http"),
+        ("SESSION_DAYS", "0"),
+        ("LOG_LEVEL", "loud"),
+        ("CONCURRENCY", "0"),
+        ("LEASE_SECONDS", "nan"),
+        ("LEASE_SECONDS", "0"),
+        ("PUBLIC_URL", "forge.example.com"),
+        ("PUBLIC_URL", "ftp://forge.example.com"),
+        ("PUBLIC_URL", "https://"),
+        ("PUBLIC_URL", "https://["),
+    ],
+)
+def test_a_bad_value_is_refused_by_name_but_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"AGENTFORGE_{name}", value)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert [error["loc"] for error in refused.value.errors()] == [(name.lower(),)]
+    assert f"input_value='{value}'" not in str(refused.value)
+
+
+def test_every_setting_is_described() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []

@@ -1,0 +1,187 @@
+"""`agentforge up`: from nothing to evaluated attempts, stopped in order, found again, surviving what kills its parts."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.service import (
+    Client,
+    Service,
+    command,
+    command_json,
+    environment,
+    eventually,
+    running_service,
+    short_directory,
+)
+
+RUN = """query($id: ID!) { evaluationRun(id: $id) {
+  status unscoredAttempts passAtK { k }
+  trials { id attempt status execution reward failureCategory finishedAt trajectory { stepCount } rollout { id } }
+} }"""
+
+
+def postgres_of(data_dir: Path) -> psutil.Process | None:
+    """The server that runs on this folder, if one does."""
+    file = data_dir / "postgres" / "postmaster.pid"
+    if not file.exists():
+        return None
+    try:
+        return psutil.Process(int(file.read_text().splitlines()[0]))
+    except psutil.NoSuchProcess:
+        return None
+
+
+def test_it_stops_everything_and_finds_its_data_again() -> None:
+    with short_directory() as directory:
+        data_dir = directory / "data"
+        with running_service(data_dir) as service:
+            first = service.client.graph("{ evaluationRuns { edges { node { id } } } }")
+            processes = psutil.Process(service.process.pid).children(recursive=True)
+            assert service.worker() is not None
+            assert service.stop(signal.SIGINT) == 0
+        assert psutil.wait_procs(processes, timeout=5)[1] == []
+        assert postgres_of(data_dir) is None
+        with running_service(data_dir) as service:
+            assert service.client.graph("{ evaluationRuns { edges { node { id } } } }") == first
+            assert service.stop(signal.SIGTERM) == 0
+
+
+def test_prose_tells_what_happened_and_what_to_try() -> None:
+    with short_directory() as directory:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agentforge", "up", "--port", "0", "--data-dir", str(directory / "data")],
+            env=environment(PYTHONUNBUFFERED="1"),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        with process.stdout:
+            lines = []
+            while "Ctrl-C" not in (line := process.stdout.readline()):
+                assert line, lines
+                lines.append(line)
+            text = "".join(lines)
+            link = next(word for word in text.split() if "/sign-in?link=" in word)
+            with httpx.Client() as browser:
+                assert browser.get(link).status_code == 303
+                url = link.partition("/sign-in")[0]
+                answer = browser.post(f"{url}/graphql", json={"query": "{ viewer { email role } }"})
+                assert answer.json() == {"data": {"viewer": {"email": "owner@demo.example", "role": "OWNER"}}}
+                assert httpx.get(link).status_code == 410
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+    for words in ("2 passed, 3 partial, 2 failed, 1 unscored of 8 attempts", "pass@k", "Three things to try"):
+        assert words in text
+
+
+def test_no_demo_makes_no_organization() -> None:
+    with short_directory() as directory, running_service(directory / "data", "--no-demo") as service:
+        assert (service.token, service.organization) == (None, None)
+        assert Client(service.url, None).get("/readyz").status_code == 200
+        made = command_json("organization", "create", "acme", "--owner", "a@acme.example", data_dir=service.data_dir)
+        viewer = Client(service.url, made["token"]).graph(
+            "{ viewer { organization { slug } } evaluationRuns { totalCount } }"
+        )
+        assert viewer == {"viewer": {"organization": {"slug": "acme"}}, "evaluationRuns": {"totalCount": 0}}
+
+
+def test_a_taken_port_is_said() -> None:
+    with short_directory() as directory, running_service(directory / "one", "--no-demo") as service:
+        port = service.url.rpartition(":")[2]
+        refused = command("up", "--port", port, "--data-dir", directory / "two")
+    assert refused.returncode == 1
+    assert f"Port {port}" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[Service]:
+    """A service whose leases run out soon, for killing its parts."""
+    with (
+        short_directory() as directory,
+        running_service(directory / "data", AGENTFORGE_LEASE_SECONDS="2", AGENTFORGE_CONCURRENCY="1") as service,
+    ):
+        yield service
+
+
+def agent_that_waits_in_attempt(attempt: int, marker: Path) -> str:
+    """An agent whose given attempt, the first time, says that it runs and then stays."""
+    script = (
+        "import pathlib, sys, time; marker = pathlib.Path(sys.argv[1])\n"
+        f"if sys.argv[2] == '{attempt}' and not marker.exists(): marker.write_text('here'); time.sleep(600)"
+    )
+    return json.dumps(["{python}", "-c", script, str(marker), "{attempt}"])
+
+
+def start(service: Service, agent: str, attempts: int) -> str:
+    options = ("--agent", agent, "--attempts", str(attempts))
+    run: str = command_json("evaluate", "admin-console", *options, data_dir=service.data_dir)["id"]
+    return run
+
+
+def run_of(service: Service, run_id: str) -> dict[str, Any]:
+    run: dict[str, Any] = service.client.graph(RUN, id=run_id)["evaluationRun"]
+    return run
+
+
+def test_a_killed_worker_loses_no_finished_trial(patient: Service, tmp_path: Path) -> None:
+    marker = tmp_path / "attempt-2-began"
+    run_id = start(patient, agent_that_waits_in_attempt(2, marker), 3)
+    eventually(marker.exists)
+    before = {trial["attempt"]: trial for trial in run_of(patient, run_id)["trials"]}
+    assert before[1]["status"] == "COMPLETED"
+    assert before[2]["status"] == "RUNNING"
+    worker = patient.worker()
+    assert worker is not None
+    descendants = worker.children(recursive=True)
+    worker.kill()
+    assert psutil.wait_procs(descendants, timeout=10)[1] == []
+    run = eventually(lambda: (run := run_of(patient, run_id))["status"] == "COMPLETED" and run)
+    after = {trial["attempt"]: trial for trial in run["trials"]}
+    assert after[1] == before[1]
+    assert [after[attempt]["execution"] for attempt in (1, 2, 3)] == [1, 2, 1]
+    assert len({trial["rollout"]["id"] for trial in after.values()}) == 3
+    assert [estimate["k"] for estimate in run["passAtK"]] == [1, 2, 3]
+
+
+def test_a_cancelled_run_keeps_what_its_attempts_did(patient: Service, tmp_path: Path) -> None:
+    marker = tmp_path / "attempt-2-began"
+    run_id = start(patient, agent_that_waits_in_attempt(2, marker), 3)
+    eventually(marker.exists)
+    assert command_json("cancel", run_id, data_dir=patient.data_dir)["status"] == "cancelled"
+    run = eventually(lambda: (run := run_of(patient, run_id))["trials"][1]["trajectory"] and run)
+    assert run["status"] == "CANCELLED"
+    assert [trial["status"] for trial in run["trials"]] == ["COMPLETED", "CANCELLED", "CANCELLED"]
+    assert [trial["rollout"] is None for trial in run["trials"]] == [False, True, True]
+    again = command("cancel", run_id, data_dir=patient.data_dir)
+    assert (again.returncode, "ended already" in again.stderr) == (1, True)
+
+
+def test_a_stopped_worker_hands_its_attempt_back(patient: Service, tmp_path: Path) -> None:
+    marker = tmp_path / "attempt-1-began"
+    run_id = start(patient, agent_that_waits_in_attempt(1, marker), 1)
+    eventually(marker.exists)
+    worker = patient.worker()
+    assert worker is not None
+    worker.terminate()
+    run = eventually(lambda: (run := run_of(patient, run_id))["status"] == "COMPLETED" and run)
+    assert [(trial["status"], trial["execution"]) for trial in run["trials"]] == [("COMPLETED", 2)]
+
+
+def test_a_killed_up_takes_its_worker_along() -> None:
+    with short_directory() as directory, running_service(directory / "data", "--no-demo") as service:
+        worker = service.worker()
+        assert worker is not None
+        service.process.kill()
+        service.process.wait()
+        assert psutil.wait_procs([worker], timeout=20)[1] == []
+        eventually(lambda: postgres_of(directory / "data") is None, 20)
