@@ -16,6 +16,10 @@ from db.pool import open_pool
 _GRACE_SECONDS = 5
 
 
+#: Slow exports hold one each; enough that a few of them leave the graph its own.
+_CONNECTIONS = 20
+
+
 class _Server(uvicorn.Server):
     """Leaves signals to whoever assembles the process, who stops more than this server."""
 
@@ -52,7 +56,7 @@ async def running_api(
 ) -> "AsyncGenerator[asyncio.Task[None]]":
     """The API, answering on `listener` for as long as the block runs. Yields its task, which ends if it fails."""
     async with (
-        open_pool(database_url, application_name="agentforge api") as pool,
+        open_pool(database_url, application_name="agentforge api", max_size=_CONNECTIONS) as pool,
         listen(database_url) as changes,
     ):
         config = uvicorn.Config(

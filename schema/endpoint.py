@@ -14,9 +14,16 @@ from strawberry.types.unset import UnsetType
 
 from db.accounts import Identity
 from db.changes import Changes
+from db.errors import ForbiddenError
 from db.tenant import Pool, Tenant
 from resolvers.context import Session
 from schema.graph import graph
+from schema.viewer import MemberRole
+
+
+def may_ask(identity: Identity | None) -> bool:
+    """Whether the graph is for this role; a worker's token is for what workers need."""
+    return identity is None or MemberRole(identity.role) is not MemberRole.WORKER
 
 
 class GraphQLEndpoint(GraphQL[Session, None]):
@@ -40,7 +47,10 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         self.identify = identify
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Session:
-        return Session(self.changes, request.state.tenant, request.state.identity)
+        identity = request.state.identity
+        if isinstance(request, Request) and not may_ask(identity):
+            raise ForbiddenError("A worker's token may only download bundles.")
+        return Session(self.changes, request.state.tenant, identity)
 
     async def on_ws_connect(self, context: Session) -> UnsetType:
         if context.identity is None:
@@ -49,6 +59,8 @@ class GraphQLEndpoint(GraphQL[Session, None]):
             if identity is None:
                 raise ConnectionRejectionError
             context.identity, context.tenant = identity, Tenant(self.pool, identity.organization_id)
+        if not may_ask(context.identity):
+            raise ConnectionRejectionError
         return UnsetType()
 
     async def render_graphql_ide(self, request: Request) -> Response:

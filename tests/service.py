@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -46,12 +47,14 @@ def environment(**changes: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("AGENTFORGE_")} | changes
 
 
-def command(*arguments: str | Path, data_dir: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+def command(
+    *arguments: str | Path, data_dir: Path | None = None, settings: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
     """Runs `agentforge ARGUMENTS` to its end."""
-    settings = {"AGENTFORGE_DATA_DIR": str(data_dir)} if data_dir else {}
+    folder = {"AGENTFORGE_DATA_DIR": str(data_dir)} if data_dir else {}
     return subprocess.run(
         [sys.executable, "-m", "agentforge", *map(str, arguments)],
-        env=environment(**settings, **changes),
+        env=environment(**folder, **settings),
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -59,9 +62,11 @@ def command(*arguments: str | Path, data_dir: Path | None = None, **changes: str
     )
 
 
-def command_json(*arguments: str | Path, data_dir: Path | None = None, **changes: str) -> Any:
+def command_json(
+    *arguments: str | Path, data_dir: Path | None = None, settings: Mapping[str, str] = MappingProxyType({})
+) -> Any:
     """The one line of JSON of `agentforge ARGUMENTS --json`, which must succeed."""
-    done = command(*arguments, "--json", data_dir=data_dir, **changes)
+    done = command(*arguments, "--json", data_dir=data_dir, settings=settings)
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     return json.loads(line)

@@ -1,4 +1,4 @@
-"""`agentforge up`: from nothing to evaluated attempts, stopped in order, found again, surviving what kills its parts."""
+"""`agentforge up`: from nothing to evaluated attempts, stopped in order and found again, whatever is killed."""
 
 import json
 import signal
@@ -65,7 +65,7 @@ def test_prose_tells_what_happened_and_what_to_try() -> None:
         )
         assert process.stdout is not None
         with process.stdout:
-            lines = []
+            lines: list[str] = []
             while "Ctrl-C" not in (line := process.stdout.readline()):
                 assert line, lines
                 lines.append(line)
