@@ -33,6 +33,8 @@ def _runtime_directory() -> Path:
     # machine, where a file of one user's locks the others out. One folder for each user instead.
     directory = Path(tempfile.gettempdir()) / f"agentforge-{os.geteuid()}"
     directory.mkdir(mode=0o700, exist_ok=True)
+    # The library takes the shared folder after all when this one of its own is missing.
+    (directory / "python_PostgresServer").mkdir(exist_ok=True)
     if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
         raise RuntimeError(f"{directory} belongs to somebody else; remove it or set TMPDIR to another folder.")
     return directory
