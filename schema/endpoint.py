@@ -1,15 +1,17 @@
 """The graph over HTTP and WebSocket."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.websockets import WebSocket
-from strawberry.asgi import GraphQL
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from strawberry.asgi import ASGIWebSocketAdapter, GraphQL
 from strawberry.exceptions import ConnectionRejectionError
-from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
+from strawberry.http.base import BaseRequestProtocol
+from strawberry.http.exceptions import WebSocketDisconnected
+from strawberry.subscriptions import GRAPHQL_SSE_PROTOCOL, GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types.unset import UnsetType
 
 from db.accounts import Identity
@@ -26,12 +28,25 @@ def may_ask(identity: Identity | None) -> bool:
     return identity is None or MemberRole(identity.role) is not MemberRole.WORKER
 
 
+class _TextFrames(ASGIWebSocketAdapter):
+    """graphql-transport-ws is text: browsers hand bytes to their clients as a Blob, which these cannot parse."""
+
+    async def send_json(self, message: Mapping[str, object]) -> None:
+        try:
+            await self.ws.send_text(self.view.encode_json_string(message))
+        except WebSocketDisconnect as error:
+            raise WebSocketDisconnected from error
+
+
 class GraphQLEndpoint(GraphQL[Session, None]):
-    """POST answers operations, GET gives the GraphiQL page, a WebSocket speaks graphql-transport-ws.
+    """POST answers operations, as events where these are accepted; GET gives the GraphiQL page and nothing else;
+    a WebSocket speaks graphql-transport-ws.
 
     Who asks stands in the request's state, put there before; a WebSocket's client may instead say it in the payload
     of connection_init, {"Authorization": "Bearer ..."}, which `identify` turns into an identity or None.
     """
+
+    websocket_adapter_class = _TextFrames
 
     def __init__(
         self,
@@ -40,11 +55,16 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         changes: Changes,
         identify: Callable[[Pool, str], Awaitable[Identity | None]],
     ) -> None:
-        super().__init__(graph, allow_queries_via_get=False, subscription_protocols=[GRAPHQL_TRANSPORT_WS_PROTOCOL])
+        protocols = [GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL]
+        super().__init__(graph, allow_queries_via_get=False, subscription_protocols=protocols)
         self.page = page
         self.pool = pool
         self.changes = changes
         self.identify = identify
+
+    def is_request_allowed(self, request: BaseRequestProtocol) -> bool:
+        # GET needs no sign-in, and the view would take subscriptions by it.
+        return request.method == "POST" or self.should_render_graphql_ide(request)
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Session:
         identity = request.state.identity

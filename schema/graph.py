@@ -1,7 +1,9 @@
 """The graph as a whole."""
 
 import strawberry
+from graphql import GraphQLError
 from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
 
 from schema.configuration import EvaluatorConfiguration
 from schema.extensions import EXTENSIONS
@@ -10,7 +12,13 @@ from schema.query import Query
 from schema.scalars import SCALARS
 from schema.subscription import Subscription
 
-graph = strawberry.Schema(
+
+class Graph(strawberry.Schema):
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        """Errors are logged once, with the id that clients are told, where they are masked."""
+
+
+graph = Graph(
     query=Query,
     mutation=Mutation,
     subscription=Subscription,

@@ -1,7 +1,9 @@
-"""A real PostgreSQL for the whole test run; for each test a fresh database, copied from a template migrated once."""
+"""A real PostgreSQL for the whole test run, with a fresh database for each test; and a real service beside it."""
 
+import json
 import os
 import re
+import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +17,7 @@ from db.embedded import DatabaseUrls, embedded_server
 from db.migrate import migrate
 from db.tenant import Tenant
 from tests.factory import create_organization
+from tests.service import PROJECT, Client, Service, command_json, running_service, short_directory
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +94,41 @@ async def acme(pool: "asyncpg.Pool[asyncpg.Record]") -> Tenant:
 async def rival(pool: "asyncpg.Pool[asyncpg.Record]") -> Tenant:
     """Another organization in the same database."""
     return await create_organization(pool, "rival")
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Service]:
+    """A running `agentforge up` whose demo has ended; tests may add to it and must not stop it."""
+    with (
+        short_directory() as directory,
+        running_service(directory / "data", AGENTFORGE_LEASE_SECONDS="5") as running,
+    ):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def tokens(service: Service) -> dict[str, str]:
+    """A token of the demo organization for each role."""
+    return {
+        role: command_json("token", "create", "--organization", "demo", "--role", role, data_dir=service.data_dir)["token"]
+        for role in ("owner", "member", "viewer", "worker")
+    }
+
+
+@pytest.fixture(scope="session")
+def other(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Client:
+    """The owner of a second organization in `service`, with an environment, a configuration and an ended run of its own."""
+    folder = tmp_path_factory.mktemp("other") / "till"
+    shutil.copytree(PROJECT / "examples" / "admin_console", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = json.loads((folder / "environment.json").read_text())
+    (folder / "environment.json").write_text(json.dumps(manifest | {"task": "Look at the till"}))
+    made = command_json("organization", "create", "other", "--owner", "o@other.example", data_dir=service.data_dir)
+    for arguments in (
+        ("environment", "publish", folder),
+        ("evaluate", "till", "--agent", "echo done", "--attempts", "2", "--watch"),
+    ):
+        command_json(*arguments, "--organization", "other", data_dir=service.data_dir)
+    return Client(service.url, made["token"])
 
 
 assert "AGENTFORGE_DATABASE_URL" not in os.environ, "tests bring their own server"

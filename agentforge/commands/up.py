@@ -1,6 +1,8 @@
 """agentforge up: everything on one machine, with a demo, until Ctrl-C."""
 
 import asyncio
+import os
+import shlex
 import signal
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Annotated
@@ -91,15 +93,24 @@ async def _introduce(
         if as_json:
             ready |= {"token": token, "organization": await organization_slug(demo.tenant)}
         else:
-            print_text(*lines, "", *await _things_to_try(demo, url, token))
+            print_text(*lines, "", *await _things_to_try(settings, demo, url, token))
     elif not as_json:
         print_text(
             f"AgentForge is up: {url}",
-            "Make an organization with: agentforge organization create SLUG --owner EMAIL",
+            "Make an organization with: " + _command_line(settings, "organization create SLUG --owner EMAIL"),
             "Ctrl-C stops everything.",
         )
     if as_json:
         print_json(ready)
+
+
+def _command_line(settings: "Settings", arguments: str) -> str:
+    """What to type, in this folder, for another command on the same data."""
+    from agentforge.settings import Settings
+
+    start = "uv run agentforge" if "UV" in os.environ else "agentforge"
+    folder = settings.data_dir
+    return f"{start} {arguments}" + ("" if folder == Settings().data_dir else f" --data-dir {shlex.quote(str(folder))}")
 
 
 async def _watch_demo(demo: "Demo", database_url: str, console: "Console") -> list[str]:
@@ -113,7 +124,7 @@ async def _watch_demo(demo: "Demo", database_url: str, console: "Console") -> li
     return display.summary(ended, attempts)
 
 
-async def _things_to_try(demo: "Demo", url: str, token: str) -> list[str]:
+async def _things_to_try(settings: "Settings", demo: "Demo", url: str, token: str) -> list[str]:
     from resolvers.accounts import create_sign_in_link
 
     link = await create_sign_in_link(demo.tenant, demo.owner_id)
@@ -124,7 +135,8 @@ async def _things_to_try(demo: "Demo", url: str, token: str) -> list[str]:
         f"  1. Explore the graph in the browser: {url}/graphql (after signing in)",
         "  2. Download what the agent did, failures and all:",
         f"     curl -H 'Authorization: Bearer {token}' '{url}/api/v1/rollouts?kind=failed'",
-        "  3. Run it again in another world: agentforge reset admin-console --mode new_world --watch",
+        "  3. Run it again in another world:",
+        "     " + _command_line(settings, "reset admin-console --mode new_world --watch"),
         "",
         "Ctrl-C stops everything; the data stays.",
     ]

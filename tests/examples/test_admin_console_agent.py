@@ -32,9 +32,7 @@ def profiles_of(seeds: range) -> Counter[str]:
     return Counter(module.choose_profile(seed, attempt).name for seed in seeds for attempt in range(1, 9))
 
 
-async def attempt_and_score(
-    directory: Path, seed: int, attempt: int
-) -> tuple[str, tuple[object, ...], Ended]:
+async def attempt_and_score(directory: Path, seed: int, attempt: int) -> tuple[str, tuple[object, ...], Ended]:
     """Run one attempt; return its profile as logged, what came of it, and how the agent ended."""
     ended = await run_agent(directory, seed, attempt)
     verdict = await evaluate(directory / "world", seed)
@@ -60,9 +58,7 @@ async def test_eight_attempts_on_seed_0_show_passes_partial_credit_failures_and_
     crash = next(ended for profile, _, ended in attempts if profile == "crashes")
     assert "RuntimeError: lost the plan half-way" in crash.err
     gave_up = next(ended for profile, _, ended in attempts if profile == "does not restock")
-    assert (
-        "<- refused: Error executing tool set_order_line: Only 1 units of SKU-9 are in stock" in gave_up.out
-    )
+    assert "<- refused: Error executing tool set_order_line: Only 1 units of SKU-9 are in stock" in gave_up.out
 
 
 def test_every_profile_has_its_share_over_many_seeds() -> None:

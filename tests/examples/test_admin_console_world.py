@@ -65,13 +65,9 @@ async def test_the_shop_refuses_what_its_rules_forbid_and_changes_nothing(tmp_pa
         order_id = (await call(client, "create_order", customer_id=buyer))["order_id"]
 
         assert "no product 'SKU-99'" in await refusal(client, "restock", sku="SKU-99", quantity=4)
-        assert f"full cases of {case_size}" in await refusal(
-            client, "restock", sku="SKU-9", quantity=case_size + 1
-        )
+        assert f"full cases of {case_size}" in await refusal(client, "restock", sku="SKU-9", quantity=case_size + 1)
         assert f"room for {room} more" in await refusal(client, "restock", sku="SKU-9", quantity=too_much)
-        assert "greater than or equal to 1" in await refusal(
-            client, "restock", sku="SKU-9", quantity=-case_size
-        )
+        assert "greater than or equal to 1" in await refusal(client, "restock", sku="SKU-9", quantity=-case_size)
         assert "no customer 99" in await refusal(client, "create_order", customer_id=99)
         assert "no order 7" in await refusal(client, "get_order", order_id=7)
         line = {"order_id": order_id, "sku": "SKU-9"}
@@ -107,9 +103,7 @@ async def test_an_order_is_checked_out_once_with_its_confirmed_total(tmp_path: P
 async def test_a_shop_is_kept_by_a_second_world_and_never_shared_between_seeds(tmp_path: Path) -> None:
     dump = await build(make(tmp_path / "shop"), 5)
     arguments = command(MANIFEST["world"]["command"])
-    same, other = await asyncio.gather(
-        *(run(arguments, tmp_path / "shop", environment(seed)) for seed in (5, 6))
-    )
+    same, other = await asyncio.gather(*(run(arguments, tmp_path / "shop", environment(seed)) for seed in (5, 6)))
     assert (same.code, other.code) == (0, 1)
     assert "holds the shop of seed 5" in other.err
     with closing(sqlite3.connect(tmp_path / "shop" / "shop.sqlite")) as connection:

@@ -1,0 +1,1581 @@
+--
+-- PostgreSQL database dump
+--
+
+
+
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET transaction_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+--
+-- Name: current_organization_id(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.current_organization_id() RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    RETURN (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid;
+
+
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+--
+-- Name: api_tokens; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.api_tokens (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    secret_sha256 bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_tokens_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT api_tokens_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'member'::text, 'viewer'::text, 'worker'::text]))),
+    CONSTRAINT api_tokens_secret_sha256_check CHECK ((length(secret_sha256) = 32))
+);
+
+ALTER TABLE ONLY public.api_tokens FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: memberships; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.memberships (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    user_id uuid NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'member'::text, 'viewer'::text])))
+);
+
+ALTER TABLE ONLY public.memberships FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: sessions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sessions (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    user_id uuid NOT NULL,
+    secret_sha256 bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT sessions_secret_sha256_check CHECK ((length(secret_sha256) = 32))
+);
+
+ALTER TABLE ONLY public.sessions FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: users; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.users (
+    id uuid DEFAULT uuidv7() NOT NULL,
+    email text NOT NULL,
+    password_hash text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text)))
+);
+
+ALTER TABLE ONLY public.users FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: identify(bytea); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.identify(secret_sha256 bytea) RETURNS TABLE(organization_id uuid, subject_id uuid, email text, role text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT token.organization_id,
+     token.id,
+     NULL::text AS text,
+     token.role
+    FROM public.api_tokens token
+   WHERE ((token.secret_sha256 = identify.secret_sha256) AND (token.revoked_at IS NULL) AND (token.expires_at > now()))
+ UNION ALL
+  SELECT session.organization_id,
+     person.id,
+     person.email,
+     membership.role
+    FROM ((public.sessions session
+      JOIN public.memberships membership USING (organization_id, user_id))
+      JOIN public.users person ON ((person.id = session.user_id)))
+   WHERE ((session.secret_sha256 = identify.secret_sha256) AND (session.expires_at > now()));
+END;
+
+
+--
+-- Name: notify_change(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.notify_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  perform pg_notify('agentforge_changes', format('%s %s %s %s', new.organization_id, tg_table_name, new.id, new.status));
+  return null;
+end $$;
+
+
+--
+-- Name: organizations; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.organizations (
+    id uuid DEFAULT uuidv7() NOT NULL,
+    slug text NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT organizations_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text))
+);
+
+ALTER TABLE ONLY public.organizations FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: organization_by_slug(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.organization_by_slug(slug text) RETURNS uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT organization.id
+    FROM public.organizations organization
+   WHERE (organization.slug = organization_by_slug.slug);
+END;
+
+
+--
+-- Name: organization_of_member(uuid, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.organization_of_member(user_id uuid, slug text) RETURNS uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT membership.organization_id
+    FROM (public.memberships membership
+      JOIN public.organizations organization ON ((organization.id = membership.organization_id)))
+   WHERE ((membership.user_id = organization_of_member.user_id) AND ((organization_of_member.slug IS NULL) OR (organization.slug = organization_of_member.slug)))
+   ORDER BY membership.created_at, membership.organization_id
+  LIMIT 1;
+END;
+
+
+--
+-- Name: sign_in_links; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.sign_in_links (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    user_id uuid NOT NULL,
+    secret_sha256 bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT sign_in_links_secret_sha256_check CHECK ((length(secret_sha256) = 32))
+);
+
+ALTER TABLE ONLY public.sign_in_links FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: redeem_sign_in_link(bytea); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.redeem_sign_in_link(secret_sha256 bytea) RETURNS TABLE(organization_id uuid, user_id uuid)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ UPDATE public.sign_in_links link SET used_at = now()
+   WHERE ((link.secret_sha256 = redeem_sign_in_link.secret_sha256) AND (link.used_at IS NULL) AND (link.expires_at > now()))
+   RETURNING link.organization_id,
+     link.user_id;
+END;
+
+
+--
+-- Name: refuse_change(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  raise exception '% is immutable: % refused', tg_table_name, lower(tg_op) using errcode = 'restrict_violation';
+end $$;
+
+
+--
+-- Name: set_password(uuid, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.set_password(user_id uuid, password_hash text) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ WITH changed AS (
+          UPDATE public.users person SET password_hash = set_password.password_hash
+           WHERE ((person.id = set_password.user_id) AND (EXISTS ( SELECT
+                    FROM public.memberships membership
+                   WHERE ((membership.user_id = person.id) AND (membership.organization_id = public.current_organization_id())))))
+           RETURNING person.id
+         )
+  SELECT (EXISTS ( SELECT
+            FROM changed)) AS "exists";
+END;
+
+
+--
+-- Name: sign_in_candidate(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.sign_in_candidate(email text) RETURNS TABLE(user_id uuid, password_hash text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT person.id,
+     person.password_hash
+    FROM public.users person
+   WHERE ((person.email = lower(sign_in_candidate.email)) AND (person.password_hash IS NOT NULL));
+END;
+
+
+--
+-- Name: user_by_email(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.user_by_email(email text) RETURNS uuid
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO public.users AS person (email)
+   VALUES (lower(user_by_email.email)) ON CONFLICT(email) DO UPDATE SET email = excluded.email
+   RETURNING person.id;
+END;
+
+
+--
+-- Name: bundles; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.bundles (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    sha256 text NOT NULL,
+    content bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT bundles_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+);
+ALTER TABLE ONLY public.bundles ALTER COLUMN content SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY public.bundles FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: environment_versions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.environment_versions (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    environment_id uuid NOT NULL,
+    version integer NOT NULL,
+    digest text NOT NULL,
+    manifest json NOT NULL,
+    bundle_sha256 text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT environment_versions_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT environment_versions_version_check CHECK ((version > 0))
+);
+
+ALTER TABLE ONLY public.environment_versions FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: environments; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.environments (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    slug text NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT environments_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT environments_slug_check CHECK ((slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text))
+);
+
+ALTER TABLE ONLY public.environments FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: evaluation_runs; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.evaluation_runs (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    environment_version_id uuid NOT NULL,
+    evaluator_configuration_id uuid NOT NULL,
+    trigger text NOT NULL,
+    reset_mode text,
+    seed bigint NOT NULL,
+    attempt_count integer NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    pass_at_k jsonb DEFAULT '[]'::jsonb NOT NULL,
+    unscored_attempts integer,
+    failure_detail text,
+    job_id bigint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    CONSTRAINT evaluation_runs_attempt_count_check CHECK (((attempt_count >= 1) AND (attempt_count <= 8))),
+    CONSTRAINT evaluation_runs_check CHECK (((trigger = 'reset'::text) = (reset_mode IS NOT NULL))),
+    CONSTRAINT evaluation_runs_check1 CHECK (((status = ANY (ARRAY['completed'::text, 'cancelled'::text, 'failed'::text])) = (finished_at IS NOT NULL))),
+    CONSTRAINT evaluation_runs_reset_mode_check CHECK ((reset_mode = ANY (ARRAY['new_workspace'::text, 'new_world'::text]))),
+    CONSTRAINT evaluation_runs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'cancelled'::text, 'failed'::text]))),
+    CONSTRAINT evaluation_runs_trigger_check CHECK ((trigger = ANY (ARRAY['evaluation'::text, 'reset'::text, 'import'::text])))
+);
+
+ALTER TABLE ONLY public.evaluation_runs FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: evaluation_trials; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.evaluation_trials (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    evaluation_run_id uuid NOT NULL,
+    environment_version_id uuid NOT NULL,
+    attempt integer NOT NULL,
+    seed bigint NOT NULL,
+    status text DEFAULT 'queued'::text NOT NULL,
+    execution integer DEFAULT 0 NOT NULL,
+    reward double precision,
+    failure_category text,
+    failure_detail text,
+    stages jsonb DEFAULT '[]'::jsonb NOT NULL,
+    metrics json,
+    trajectory_artifact_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    CONSTRAINT evaluation_trials_attempt_check CHECK (((attempt >= 1) AND (attempt <= 8))),
+    CONSTRAINT evaluation_trials_check CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
+    CONSTRAINT evaluation_trials_check1 CHECK (((reward IS NULL) OR (status = ANY (ARRAY['completed'::text, 'errored'::text, 'timed_out'::text])))),
+    CONSTRAINT evaluation_trials_failure_category_check CHECK ((failure_category ~ '^[a-z][a-z0-9_]{0,63}$'::text)),
+    CONSTRAINT evaluation_trials_reward_check CHECK (((reward > '-Infinity'::double precision) AND (reward < 'Infinity'::double precision))),
+    CONSTRAINT evaluation_trials_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'errored'::text, 'timed_out'::text, 'cancelled'::text, 'interrupted'::text])))
+);
+
+ALTER TABLE ONLY public.evaluation_trials FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: evaluator_configurations; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.evaluator_configurations (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    name text NOT NULL,
+    attempt_count integer NOT NULL,
+    agent_command text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT evaluator_configurations_agent_command_check CHECK ((cardinality(agent_command) > 0)),
+    CONSTRAINT evaluator_configurations_attempt_count_check CHECK (((attempt_count >= 1) AND (attempt_count <= 8))),
+    CONSTRAINT evaluator_configurations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+
+ALTER TABLE ONLY public.evaluator_configurations FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: rollouts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.rollouts (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    evaluation_trial_id uuid NOT NULL,
+    evaluation_run_id uuid NOT NULL,
+    environment_version_id uuid NOT NULL,
+    seed bigint NOT NULL,
+    reward double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT rollouts_reward_check CHECK (((reward > '-Infinity'::double precision) AND (reward < 'Infinity'::double precision)))
+);
+
+ALTER TABLE ONLY public.rollouts FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: schema_migrations; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: trajectory_artifacts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.trajectory_artifacts (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    evaluation_trial_id uuid NOT NULL,
+    name text NOT NULL,
+    log json NOT NULL,
+    steps json NOT NULL,
+    step_count integer NOT NULL,
+    agent_trajectory bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY public.trajectory_artifacts FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: api_tokens api_tokens_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: api_tokens api_tokens_secret_sha256_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.api_tokens
+    ADD CONSTRAINT api_tokens_secret_sha256_key UNIQUE (secret_sha256);
+
+
+--
+-- Name: bundles bundles_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.bundles
+    ADD CONSTRAINT bundles_pkey PRIMARY KEY (organization_id, sha256);
+
+
+--
+-- Name: environment_versions environment_versions_organization_id_environment_id_digest_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_versions
+    ADD CONSTRAINT environment_versions_organization_id_environment_id_digest_key UNIQUE (organization_id, environment_id, digest);
+
+
+--
+-- Name: environment_versions environment_versions_organization_id_environment_id_version_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_versions
+    ADD CONSTRAINT environment_versions_organization_id_environment_id_version_key UNIQUE (organization_id, environment_id, version);
+
+
+--
+-- Name: environment_versions environment_versions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_versions
+    ADD CONSTRAINT environment_versions_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: environments environments_organization_id_slug_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environments
+    ADD CONSTRAINT environments_organization_id_slug_key UNIQUE (organization_id, slug);
+
+
+--
+-- Name: environments environments_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environments
+    ADD CONSTRAINT environments_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: evaluation_runs evaluation_runs_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_runs
+    ADD CONSTRAINT evaluation_runs_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: evaluation_trials evaluation_trials_organization_id_evaluation_run_id_attempt_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_trials
+    ADD CONSTRAINT evaluation_trials_organization_id_evaluation_run_id_attempt_key UNIQUE (organization_id, evaluation_run_id, attempt);
+
+
+--
+-- Name: evaluation_trials evaluation_trials_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_trials
+    ADD CONSTRAINT evaluation_trials_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: evaluator_configurations evaluator_configurations_organization_id_name_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluator_configurations
+    ADD CONSTRAINT evaluator_configurations_organization_id_name_key UNIQUE (organization_id, name);
+
+
+--
+-- Name: evaluator_configurations evaluator_configurations_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluator_configurations
+    ADD CONSTRAINT evaluator_configurations_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: memberships memberships_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_pkey PRIMARY KEY (organization_id, user_id);
+
+
+--
+-- Name: organizations organizations_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.organizations
+    ADD CONSTRAINT organizations_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: organizations organizations_slug_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.organizations
+    ADD CONSTRAINT organizations_slug_key UNIQUE (slug);
+
+
+--
+-- Name: rollouts rollouts_organization_id_evaluation_trial_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.rollouts
+    ADD CONSTRAINT rollouts_organization_id_evaluation_trial_id_key UNIQUE (organization_id, evaluation_trial_id);
+
+
+--
+-- Name: rollouts rollouts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.rollouts
+    ADD CONSTRAINT rollouts_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: schema_migrations schema_migrations_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+
+--
+-- Name: sessions sessions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: sessions sessions_secret_sha256_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_secret_sha256_key UNIQUE (secret_sha256);
+
+
+--
+-- Name: sign_in_links sign_in_links_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sign_in_links
+    ADD CONSTRAINT sign_in_links_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: sign_in_links sign_in_links_secret_sha256_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sign_in_links
+    ADD CONSTRAINT sign_in_links_secret_sha256_key UNIQUE (secret_sha256);
+
+
+--
+-- Name: trajectory_artifacts trajectory_artifacts_organization_id_evaluation_trial_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_artifacts
+    ADD CONSTRAINT trajectory_artifacts_organization_id_evaluation_trial_id_key UNIQUE (organization_id, evaluation_trial_id);
+
+
+--
+-- Name: trajectory_artifacts trajectory_artifacts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_artifacts
+    ADD CONSTRAINT trajectory_artifacts_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: users users_email_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_email_key UNIQUE (email);
+
+
+--
+-- Name: users users_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: evaluation_runs_of_configuration; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_runs_of_configuration ON public.evaluation_runs USING btree (organization_id, evaluator_configuration_id, id);
+
+
+--
+-- Name: evaluation_runs_of_version; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_runs_of_version ON public.evaluation_runs USING btree (organization_id, environment_version_id, id);
+
+
+--
+-- Name: evaluation_trials_by_category; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_by_category ON public.evaluation_trials USING btree (organization_id, failure_category, id) WHERE (failure_category IS NOT NULL);
+
+
+--
+-- Name: evaluation_trials_by_reward; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_by_reward ON public.evaluation_trials USING btree (organization_id, reward, id);
+
+
+--
+-- Name: evaluation_trials_of_version; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_of_version ON public.evaluation_trials USING btree (organization_id, environment_version_id, id);
+
+
+--
+-- Name: memberships_user; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX memberships_user ON public.memberships USING btree (user_id, created_at);
+
+
+--
+-- Name: rollouts_of_version; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX rollouts_of_version ON public.rollouts USING btree (organization_id, environment_version_id, id);
+
+
+--
+-- Name: rollouts_scored; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX rollouts_scored ON public.rollouts USING btree (organization_id, environment_version_id, reward, id) WHERE (reward IS NOT NULL);
+
+
+--
+-- Name: bundles immutable; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER immutable BEFORE DELETE OR UPDATE ON public.bundles FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+ALTER TABLE public.bundles ENABLE ALWAYS TRIGGER immutable;
+
+
+--
+-- Name: environment_versions immutable; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER immutable BEFORE DELETE OR UPDATE ON public.environment_versions FOR EACH ROW EXECUTE FUNCTION public.refuse_change();
+
+ALTER TABLE public.environment_versions ENABLE ALWAYS TRIGGER immutable;
+
+
+--
+-- Name: bundles immutable_truncate; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER immutable_truncate BEFORE TRUNCATE ON public.bundles FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+ALTER TABLE public.bundles ENABLE ALWAYS TRIGGER immutable_truncate;
+
+
+--
+-- Name: environment_versions immutable_truncate; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER immutable_truncate BEFORE TRUNCATE ON public.environment_versions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+ALTER TABLE public.environment_versions ENABLE ALWAYS TRIGGER immutable_truncate;
+
+
+--
+-- Name: evaluation_runs notify_change; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER notify_change AFTER INSERT OR UPDATE OF status ON public.evaluation_runs FOR EACH ROW EXECUTE FUNCTION public.notify_change();
+
+
+--
+-- Name: evaluation_trials notify_change; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER notify_change AFTER UPDATE OF status ON public.evaluation_trials FOR EACH ROW EXECUTE FUNCTION public.notify_change();
+
+
+--
+-- Name: api_tokens api_tokens_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.api_tokens
+    ADD CONSTRAINT api_tokens_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
+-- Name: bundles bundles_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.bundles
+    ADD CONSTRAINT bundles_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
+-- Name: environment_versions environment_versions_organization_id_bundle_sha256_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_versions
+    ADD CONSTRAINT environment_versions_organization_id_bundle_sha256_fkey FOREIGN KEY (organization_id, bundle_sha256) REFERENCES public.bundles(organization_id, sha256);
+
+
+--
+-- Name: environment_versions environment_versions_organization_id_environment_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_versions
+    ADD CONSTRAINT environment_versions_organization_id_environment_id_fkey FOREIGN KEY (organization_id, environment_id) REFERENCES public.environments(organization_id, id);
+
+
+--
+-- Name: environments environments_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environments
+    ADD CONSTRAINT environments_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
+-- Name: evaluation_runs evaluation_runs_organization_id_environment_version_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_runs
+    ADD CONSTRAINT evaluation_runs_organization_id_environment_version_id_fkey FOREIGN KEY (organization_id, environment_version_id) REFERENCES public.environment_versions(organization_id, id);
+
+
+--
+-- Name: evaluation_runs evaluation_runs_organization_id_evaluator_configuration_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_runs
+    ADD CONSTRAINT evaluation_runs_organization_id_evaluator_configuration_id_fkey FOREIGN KEY (organization_id, evaluator_configuration_id) REFERENCES public.evaluator_configurations(organization_id, id);
+
+
+--
+-- Name: evaluation_trials evaluation_trials_organization_id_environment_version_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_trials
+    ADD CONSTRAINT evaluation_trials_organization_id_environment_version_id_fkey FOREIGN KEY (organization_id, environment_version_id) REFERENCES public.environment_versions(organization_id, id);
+
+
+--
+-- Name: evaluation_trials evaluation_trials_organization_id_evaluation_run_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_trials
+    ADD CONSTRAINT evaluation_trials_organization_id_evaluation_run_id_fkey FOREIGN KEY (organization_id, evaluation_run_id) REFERENCES public.evaluation_runs(organization_id, id);
+
+
+--
+-- Name: evaluation_trials evaluation_trials_organization_id_trajectory_artifact_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluation_trials
+    ADD CONSTRAINT evaluation_trials_organization_id_trajectory_artifact_id_fkey FOREIGN KEY (organization_id, trajectory_artifact_id) REFERENCES public.trajectory_artifacts(organization_id, id);
+
+
+--
+-- Name: evaluator_configurations evaluator_configurations_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.evaluator_configurations
+    ADD CONSTRAINT evaluator_configurations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
+-- Name: memberships memberships_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
+-- Name: memberships memberships_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.memberships
+    ADD CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id);
+
+
+--
+-- Name: rollouts rollouts_organization_id_environment_version_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.rollouts
+    ADD CONSTRAINT rollouts_organization_id_environment_version_id_fkey FOREIGN KEY (organization_id, environment_version_id) REFERENCES public.environment_versions(organization_id, id);
+
+
+--
+-- Name: rollouts rollouts_organization_id_evaluation_run_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.rollouts
+    ADD CONSTRAINT rollouts_organization_id_evaluation_run_id_fkey FOREIGN KEY (organization_id, evaluation_run_id) REFERENCES public.evaluation_runs(organization_id, id);
+
+
+--
+-- Name: rollouts rollouts_organization_id_evaluation_trial_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.rollouts
+    ADD CONSTRAINT rollouts_organization_id_evaluation_trial_id_fkey FOREIGN KEY (organization_id, evaluation_trial_id) REFERENCES public.evaluation_trials(organization_id, id);
+
+
+--
+-- Name: sessions sessions_organization_id_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES public.memberships(organization_id, user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: sign_in_links sign_in_links_organization_id_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.sign_in_links
+    ADD CONSTRAINT sign_in_links_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES public.memberships(organization_id, user_id) ON DELETE CASCADE;
+
+
+--
+-- Name: trajectory_artifacts trajectory_artifacts_organization_id_evaluation_trial_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_artifacts
+    ADD CONSTRAINT trajectory_artifacts_organization_id_evaluation_trial_id_fkey FOREIGN KEY (organization_id, evaluation_trial_id) REFERENCES public.evaluation_trials(organization_id, id);
+
+
+--
+-- Name: api_tokens; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.api_tokens ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: api_tokens before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.api_tokens TO agentforge_owner USING (true);
+
+
+--
+-- Name: memberships before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.memberships TO agentforge_owner USING (true);
+
+
+--
+-- Name: organizations before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.organizations TO agentforge_owner USING (true);
+
+
+--
+-- Name: sessions before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.sessions TO agentforge_owner USING (true);
+
+
+--
+-- Name: sign_in_links before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.sign_in_links TO agentforge_owner USING (true);
+
+
+--
+-- Name: users before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.users TO agentforge_owner USING (true) WITH CHECK (true);
+
+
+--
+-- Name: bundles; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.bundles ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: environment_versions; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.environment_versions ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: environments; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.environments ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: evaluation_runs; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.evaluation_runs ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: evaluation_trials; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.evaluation_trials ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: evaluator_configurations; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.evaluator_configurations ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: users member; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY member ON public.users FOR SELECT TO agentforge_app USING ((EXISTS ( SELECT
+   FROM public.memberships
+  WHERE (memberships.user_id = users.id))));
+
+
+--
+-- Name: memberships; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.memberships ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: organizations; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.organizations ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: rollouts; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.rollouts ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: sessions; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.sessions ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: sign_in_links; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.sign_in_links ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: api_tokens tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.api_tokens TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: bundles tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.bundles TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: environment_versions tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.environment_versions TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: environments tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.environments TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: evaluation_runs tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.evaluation_runs TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: evaluation_trials tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.evaluation_trials TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: evaluator_configurations tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.evaluator_configurations TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: memberships tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.memberships TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: organizations tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.organizations TO agentforge_app USING ((id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: rollouts tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.rollouts TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: sessions tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.sessions TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: sign_in_links tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.sign_in_links TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: trajectory_artifacts tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.trajectory_artifacts TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: trajectory_artifacts; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.trajectory_artifacts ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: users; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.users ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: FUNCTION current_organization_id(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.current_organization_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.current_organization_id() TO agentforge_app;
+
+
+--
+-- Name: TABLE api_tokens; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT INSERT ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.organization_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(organization_id) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(id) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.name; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(name) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.role; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(role) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.created_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(created_at) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.expires_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(expires_at) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: COLUMN api_tokens.revoked_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE public.api_tokens TO agentforge_app;
+
+
+--
+-- Name: TABLE memberships; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.memberships TO agentforge_app;
+
+
+--
+-- Name: COLUMN memberships.role; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(role) ON TABLE public.memberships TO agentforge_app;
+
+
+--
+-- Name: TABLE sessions; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT INSERT,DELETE ON TABLE public.sessions TO agentforge_app;
+
+
+--
+-- Name: COLUMN sessions.organization_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(organization_id) ON TABLE public.sessions TO agentforge_app;
+
+
+--
+-- Name: COLUMN sessions.id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(id) ON TABLE public.sessions TO agentforge_app;
+
+
+--
+-- Name: COLUMN sessions.user_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(user_id) ON TABLE public.sessions TO agentforge_app;
+
+
+--
+-- Name: COLUMN sessions.created_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(created_at) ON TABLE public.sessions TO agentforge_app;
+
+
+--
+-- Name: COLUMN sessions.expires_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(expires_at) ON TABLE public.sessions TO agentforge_app;
+
+
+--
+-- Name: COLUMN users.id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(id) ON TABLE public.users TO agentforge_app;
+
+
+--
+-- Name: COLUMN users.email; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(email) ON TABLE public.users TO agentforge_app;
+
+
+--
+-- Name: COLUMN users.created_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT(created_at) ON TABLE public.users TO agentforge_app;
+
+
+--
+-- Name: FUNCTION identify(secret_sha256 bytea); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.identify(secret_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.identify(secret_sha256 bytea) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION notify_change(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.notify_change() FROM PUBLIC;
+
+
+--
+-- Name: TABLE organizations; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.organizations TO agentforge_app;
+
+
+--
+-- Name: FUNCTION organization_by_slug(slug text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.organization_by_slug(slug text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.organization_by_slug(slug text) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION organization_of_member(user_id uuid, slug text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.organization_of_member(user_id uuid, slug text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.organization_of_member(user_id uuid, slug text) TO agentforge_app;
+
+
+--
+-- Name: TABLE sign_in_links; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT INSERT ON TABLE public.sign_in_links TO agentforge_app;
+
+
+--
+-- Name: FUNCTION redeem_sign_in_link(secret_sha256 bytea); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.redeem_sign_in_link(secret_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.redeem_sign_in_link(secret_sha256 bytea) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION refuse_change(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.refuse_change() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION set_password(user_id uuid, password_hash text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.set_password(user_id uuid, password_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.set_password(user_id uuid, password_hash text) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION sign_in_candidate(email text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.sign_in_candidate(email text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.sign_in_candidate(email text) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION user_by_email(email text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.user_by_email(email text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.user_by_email(email text) TO agentforge_app;
+
+
+--
+-- Name: TABLE bundles; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.bundles TO agentforge_app;
+
+
+--
+-- Name: TABLE environment_versions; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.environment_versions TO agentforge_app;
+
+
+--
+-- Name: TABLE environments; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.environments TO agentforge_app;
+
+
+--
+-- Name: TABLE evaluation_runs; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.status; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(status) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.pass_at_k; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(pass_at_k) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.unscored_attempts; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(unscored_attempts) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.failure_detail; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(failure_detail) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.job_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(job_id) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.started_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(started_at) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.finished_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(finished_at) ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: TABLE evaluation_trials; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.status; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(status) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.execution; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(execution) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.reward; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(reward) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.failure_category; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(failure_category) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.failure_detail; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(failure_detail) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.stages; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(stages) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.metrics; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(metrics) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.trajectory_artifact_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(trajectory_artifact_id) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.started_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(started_at) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.finished_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(finished_at) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: TABLE evaluator_configurations; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.evaluator_configurations TO agentforge_app;
+
+
+--
+-- Name: TABLE rollouts; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.rollouts TO agentforge_app;
+
+
+--
+-- Name: TABLE schema_migrations; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT ON TABLE public.schema_migrations TO agentforge_app;
+
+
+--
+-- Name: TABLE trajectory_artifacts; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.trajectory_artifacts TO agentforge_app;
+
+
+--
+-- PostgreSQL database dump complete
+--
+
+

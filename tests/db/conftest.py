@@ -1,0 +1,48 @@
+"""What the tests of the database layer share."""
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import asyncpg
+import pytest
+
+from db.embedded import DatabaseUrls
+from db.tenant import Tenant
+from tests.db.populate import Contents, populate
+
+# asyncpg's classes take their type parameter in stubs only.
+if TYPE_CHECKING:
+    Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
+    Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
+else:
+    Connection, Pool = asyncpg.Connection, asyncpg.Pool
+
+
+@pytest.fixture
+def database_superuser(database: DatabaseUrls) -> str:
+    """This test's database, as a superuser."""
+    return database.owner.replace("agentforge_owner@", "postgres@")
+
+
+@pytest.fixture
+async def administrator(database_superuser: str) -> AsyncIterator[Connection]:
+    """A superuser's connection to this test's database: sees past row-level security."""
+    connection = await asyncpg.connect(database_superuser)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def hasty_server(superuser: str) -> None:
+    """The server of the test run need not survive a power cut: makes databases in a tenth of the time."""
+    connection = await asyncpg.connect(superuser.replace("/agentforge?", "/postgres?"))
+    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        await connection.execute(f"alter system set {setting} = off")
+    await connection.execute("select pg_reload_conf()")
+    await connection.close()
+
+
+@pytest.fixture
+async def ours(acme: Tenant) -> Contents:
+    """An organization with rows in every table."""
+    return await populate(acme, "acme")

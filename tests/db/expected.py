@@ -1,0 +1,73 @@
+"""What the schema is meant to hold and to allow, written out so that a change of it is reviewed."""
+
+TENANT_TABLES = {
+    "api_tokens",
+    "bundles",
+    "environment_versions",
+    "environments",
+    "evaluation_runs",
+    "evaluation_trials",
+    "evaluator_configurations",
+    "memberships",
+    "rollouts",
+    "sessions",
+    "sign_in_links",
+    "trajectory_artifacts",
+}
+WALLED_TABLES = TENANT_TABLES | {"organizations", "users"}
+UNWALLED_TABLES = {"schema_migrations"}
+
+# A privilege on whole tables by its name, one on columns with them.
+GRANTS = {
+    "api_tokens": {
+        "INSERT",
+        "SELECT (created_at, expires_at, id, name, organization_id, revoked_at, role)",
+        "UPDATE (revoked_at)",
+    },
+    "bundles": {"INSERT", "SELECT"},
+    "environment_versions": {"INSERT", "SELECT"},
+    "environments": {"INSERT", "SELECT"},
+    "evaluation_runs": {
+        "INSERT",
+        "SELECT",
+        "UPDATE (failure_detail, finished_at, job_id, pass_at_k, started_at, status, unscored_attempts)",
+    },
+    "evaluation_trials": {
+        "INSERT",
+        "SELECT",
+        "UPDATE (execution, failure_category, failure_detail, finished_at, metrics, reward, stages, started_at, "
+        "status, trajectory_artifact_id)",
+    },
+    "evaluator_configurations": {"INSERT", "SELECT"},
+    "memberships": {"DELETE", "INSERT", "SELECT", "UPDATE (role)"},
+    "organizations": {"INSERT", "SELECT"},
+    "rollouts": {"INSERT", "SELECT"},
+    "schema_migrations": {"SELECT"},
+    "sessions": {"DELETE", "INSERT", "SELECT (created_at, expires_at, id, organization_id, user_id)"},
+    "sign_in_links": {"INSERT"},
+    "trajectory_artifacts": {"INSERT", "SELECT"},
+    "users": {"SELECT (created_at, email, id)"},
+}
+
+# What runs as the owner, because it must be known before the organization is.
+SECURITY_DEFINERS = {
+    "identify(bytea)",
+    "organization_by_slug(text)",
+    "organization_of_member(uuid,text)",
+    "redeem_sign_in_link(bytea)",
+    "set_password(uuid,text)",
+    "sign_in_candidate(text)",
+    "user_by_email(text)",
+}
+
+# Names and secrets that are one of a kind in the whole database, so that they can be looked up without knowing the
+# organization; a conflict on one tells that somebody has it.
+UNIQUE_ACROSS_ORGANIZATIONS = {
+    ("api_tokens", "secret_sha256"),
+    ("organizations", "id"),
+    ("organizations", "slug"),
+    ("sessions", "secret_sha256"),
+    ("sign_in_links", "secret_sha256"),
+    ("users", "email"),
+    ("users", "id"),
+}

@@ -1,0 +1,79 @@
+"""Rows in every table of an organization, made through the service's own statements."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from db import accounts, bundles, environments, runs, versions
+from db.runs import EvaluationRun
+from db.tenant import Tenant, fetch_before_organization
+from db.trials import EvaluationTrial
+from db.versions import EnvironmentVersion
+from tests.factory import Attempt, create_configuration, create_run, step
+
+BUNDLE = b"an archive"
+BUNDLE_SHA256 = hashlib.sha256(BUNDLE).hexdigest()
+DIGEST = "d" * 64
+MANIFEST = '{"task": "Restock"}'
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What an organization was given."""
+
+    tenant: Tenant
+    user_id: UUID
+    token_id: UUID
+    environment_id: UUID
+    version: EnvironmentVersion
+    configuration_id: UUID
+    run: EvaluationRun
+    trial: EvaluationTrial
+    open_run: EvaluationRun
+    queued_trial: EvaluationTrial
+    bare_run: EvaluationRun  # without trials
+
+
+async def _accounts(tenant: Tenant, name: str) -> tuple[UUID, UUID]:
+    (user,) = await fetch_before_organization(tenant.pool, accounts.USER_BY_EMAIL, f"Person@{name}.example")
+    expires_at = datetime.now(UTC) + timedelta(days=1)
+    async with tenant.transaction() as transaction:
+        await transaction.fetch(accounts.PUT_MEMBERSHIP, user.user_id, "owner")
+        secrets = [hashlib.sha256(f"{name} {kind}".encode()).digest() for kind in ("session", "link", "token")]
+        await transaction.fetch(accounts.CREATE_SESSION, user.user_id, secrets[0], expires_at)
+        await transaction.fetch(accounts.CREATE_SIGN_IN_LINK, user.user_id, secrets[1], expires_at)
+        (token,) = await transaction.fetch(accounts.CREATE_TOKEN, "laptop", "member", secrets[2], expires_at)
+    return user.user_id, token.id
+
+
+async def _version(tenant: Tenant) -> EnvironmentVersion:
+    async with tenant.transaction() as transaction:
+        await transaction.fetch(bundles.PUT, BUNDLE_SHA256, BUNDLE)
+        (environment,) = await transaction.fetch(environments.CREATE, "shop", "Shop")
+        (version,) = await transaction.fetch(versions.PUBLISH, environment.id, DIGEST, MANIFEST, BUNDLE_SHA256)
+    return version
+
+
+async def populate(tenant: Tenant, name: str) -> Contents:
+    """Fill every table; the same slug, digests and names for each organization, other secrets and people."""
+    user_id, token_id = await _accounts(tenant, name)
+    version = await _version(tenant)
+    run, (trial,) = await create_run(tenant, version, [Attempt(0.5, stages={"stage_a": 1}, steps=[step(1)])])
+    open_run, (queued_trial,) = await create_run(tenant, version, [Attempt(status="queued")], status="running")
+    configuration_id = await create_configuration(tenant)
+    async with tenant.transaction() as transaction:
+        (bare_run,) = await transaction.fetch(runs.CREATE, version.id, configuration_id, "evaluation", None, 0, 1)
+    return Contents(
+        tenant=tenant,
+        user_id=user_id,
+        token_id=token_id,
+        environment_id=version.environment_id,
+        version=version,
+        configuration_id=configuration_id,
+        run=run,
+        trial=trial,
+        open_run=open_run,
+        queued_trial=queued_trial,
+        bare_run=bare_run,
+    )
