@@ -2,7 +2,17 @@
 
 import typer
 
-from agentforge.commands import environment, evaluate, member, migrate, organization, processes, token, up
+from agentforge.commands import (
+    configuration,
+    environment,
+    evaluate,
+    member,
+    migrate,
+    organization,
+    processes,
+    token,
+    up,
+)
 from agentforge.guard import refuse_shadowed_packages
 
 app = typer.Typer(
@@ -12,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for module in (up, environment, evaluate, processes, organization, member, token, migrate):
+for module in (up, environment, configuration, evaluate, processes, organization, member, token, migrate):
     module.add_commands(app)
 
 

@@ -16,6 +16,7 @@ from resolvers import configurations as configuration_operations
 from resolvers import environments as environment_operations
 from resolvers import versions as version_operations
 from resolvers.bundles import BundleError, pack_bundle
+from resolvers.names import check_text
 
 MANIFEST = "environment.json"
 
@@ -69,6 +70,14 @@ async def latest_version(tenant: Tenant, slug: str) -> EnvironmentVersion:
             f"No version of an environment {slug!r} is published; see `agentforge environment publish`."
         )
     return newest[0]
+
+
+async def named_configuration(tenant: Tenant, name: str) -> EvaluatorConfiguration:
+    """Raises NotFoundError."""
+    found = await tenant.fetch_one(configurations.BY_NAME, check_text(name, "configuration"))
+    if found is None:
+        raise NotFoundError(f"There is no configuration {name!r}; see `agentforge configuration create`.")
+    return found
 
 
 def configuration_name(agent_command: Sequence[str], attempts: int) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
@@ -55,7 +55,8 @@ async def _abandon(pool: "asyncpg.Pool[asyncpg.Record]", connection: "PoolConnec
         # Also where no transaction seems open: a cancelled BEGIN may have reached the server all the same.
         await connection.execute("ROLLBACK")
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        connection.terminate()
+        with suppress(asyncpg.InterfaceError):  # released when the server went away
+            connection.terminate()
     await pool.release(connection)
 
 

@@ -110,7 +110,9 @@ def service() -> Iterator[Service]:
 def tokens(service: Service) -> dict[str, str]:
     """A token of the demo organization for each role."""
     return {
-        role: command_json("token", "create", "--organization", "demo", "--role", role, data_dir=service.data_dir)["token"]
+        role: command_json("token", "create", "--organization", "demo", "--role", role, data_dir=service.data_dir)[
+            "token"
+        ]
         for role in ("owner", "member", "viewer", "worker")
     }
 

@@ -1,12 +1,11 @@
 """agentforge evaluate, reset and cancel: runs of an agent on an environment."""
 
-import json
-import shlex
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentforge.commands.configuration import AGENT_HELP, Attempts, split_command
 from agentforge.commands.output import (
     BAD_INPUT,
     DataDir,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from db.tenant import Tenant
 
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The environment; its newest version is used.")]
+Agent = Annotated[str | None, typer.Option(help=AGENT_HELP)]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the attempts until the run has ended.")]
 
 
@@ -37,13 +37,11 @@ def add_commands(app: typer.Typer) -> None:
 
 def evaluate(
     slug: Slug,
-    agent: Annotated[
-        str,
-        typer.Option(
-            help="The agent's command line, or a JSON array of its parts; {task}, {mcp_config} ... are filled in."
-        ),
-    ],
-    attempts: Annotated[int, typer.Option(min=1, max=8, help="Independent trials in the run.")] = 8,
+    agent: Agent = None,
+    configuration: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A configuration that was created, instead of --agent.")
+    ] = None,
+    attempts: Attempts = 8,
     seed: Annotated[int, typer.Option(min=-(2**63), max=2**63 - 1, help="The world's seed.")] = 0,
     watch: Watch = False,
     organization: Organization = None,
@@ -53,27 +51,22 @@ def evaluate(
     """Run an agent several times on an environment."""
     from resolvers import runs
 
-    command = _split_command(agent)
+    if (agent is None) == (configuration is None):
+        fail("Give either --agent or --configuration.", BAD_INPUT)
+    command = None if agent is None else split_command(agent)
 
     async def start(tenant: "Tenant") -> "EvaluationRun":
-        from agentforge.publishing import ensure_configuration, latest_version
+        from agentforge.publishing import ensure_configuration, latest_version, named_configuration
 
         version = await latest_version(tenant, slug)
-        configuration = await ensure_configuration(tenant, command, attempts)
-        return await runs.start(tenant, str(version.id), str(configuration.id), seed)
+        chosen = (
+            await named_configuration(tenant, configuration or "")
+            if command is None
+            else await ensure_configuration(tenant, command, attempts)
+        )
+        return await runs.start(tenant, str(version.id), str(chosen.id), seed)
 
     run(_begin(load_settings(data_dir, organization), start, watch, as_json))
-
-
-def _split_command(text: str) -> list[str]:
-    """A command line as a shell reads it, or a JSON array of its parts."""
-    try:
-        parts = json.loads(text) if text.lstrip().startswith("[") else shlex.split(text)
-    except ValueError as error:
-        fail(f"--agent cannot be read as a command line: {error}.", BAD_INPUT)
-    if not parts or not all(isinstance(part, str) for part in parts):
-        fail("--agent takes the agent's command line, or a JSON array of its parts.", BAD_INPUT)
-    return list(parts)
 
 
 def reset(

@@ -27,9 +27,12 @@ async def upcoming(stream: AsyncIterator[Change]) -> Change:
     return await asyncio.wait_for(anext(stream), 30)
 
 
-async def queued_run(tenant: Tenant) -> EvaluationRun:
+async def queued_run(changes: Changes, tenant: Tenant) -> EvaluationRun:
+    """A new run, of which subscribers from now on will not be told any more."""
     version = await create_version(tenant, f"environment-{uuid4()}")
-    run, _ = await create_run(tenant, version, [Attempt(status="queued")], status="queued")
+    async with changes.subscribe(tenant.organization_id) as stream:
+        run, _ = await create_run(tenant, version, [Attempt(status="queued")], status="queued")
+        assert await upcoming(stream) == Change("evaluation_runs", run.id, "queued")
     return run
 
 
@@ -54,7 +57,7 @@ async def test_each_step_of_a_run_is_told(changes: Changes, acme: Tenant) -> Non
         # What was set and not changed, such as the job's id, is not told.
         async with acme.transaction() as transaction:
             await transaction.fetch(runs.SET_JOB, run.id, 1)
-        last = await start(acme, await queued_run(acme))
+        last = await start(acme, await queued_run(changes, acme))
         assert [await upcoming(stream) for _ in range(5)] == [
             Change("evaluation_runs", run.id, "queued"),
             Change("evaluation_runs", run.id, "running"),
@@ -67,7 +70,7 @@ async def test_each_step_of_a_run_is_told(changes: Changes, acme: Tenant) -> Non
 
 
 async def test_another_organization_is_not_told(changes: Changes, acme: Tenant, rival: Tenant) -> None:
-    ours, theirs = await queued_run(acme), await queued_run(rival)
+    ours, theirs = await queued_run(changes, acme), await queued_run(changes, rival)
     async with (
         changes.subscribe(acme.organization_id) as our_stream,
         changes.subscribe(acme.organization_id) as our_other_stream,
@@ -95,7 +98,7 @@ async def start_and_undo(tenant: Tenant, run: EvaluationRun) -> None:
 
 
 async def test_a_change_is_told_when_it_is_committed(changes: Changes, acme: Tenant) -> None:
-    slow, quick, undone = [await queued_run(acme) for _ in range(3)]
+    slow, quick, undone = [await queued_run(changes, acme) for _ in range(3)]
     async with changes.subscribe(acme.organization_id) as stream:
         with pytest.raises(_UndoError):
             await start_and_undo(acme, undone)
@@ -111,7 +114,7 @@ async def test_a_change_is_told_when_it_is_committed(changes: Changes, acme: Ten
 async def test_a_lost_connection_is_told_and_made_anew(
     changes: Changes, acme: Tenant, administrator: Connection
 ) -> None:
-    run = await queued_run(acme)
+    run = await queued_run(changes, acme)
     async with changes.subscribe(acme.organization_id) as stream:
         for _ in range(2):
             assert await administrator.fetchval(f"select count(pg_terminate_backend(pid)) {LISTENERS}") == 1
@@ -120,7 +123,7 @@ async def test_a_lost_connection_is_told_and_made_anew(
 
 
 async def test_a_slow_subscriber_is_dropped_and_no_other(changes: Changes, acme: Tenant) -> None:
-    run = await queued_run(acme)
+    run = await queued_run(changes, acme)
     async with (
         changes.subscribe(acme.organization_id) as slow,
         changes.subscribe(acme.organization_id) as quick,
