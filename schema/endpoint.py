@@ -1,6 +1,7 @@
 """The graph over HTTP and WebSocket."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from json import JSONDecodeError
 from pathlib import Path
 
 import orjson
@@ -85,6 +86,16 @@ class GraphQLEndpoint(GraphQL[Session, None]):
 
     async def render_graphql_ide(self, request: Request) -> Response:
         return FileResponse(self.page, media_type="text/html")
+
+    def decode_json(self, data: str | bytes) -> object:
+        """Raises JSONDecodeError, answered with a 400, for all that is no request; JSON's reader raises others too."""
+        try:
+            decoded = super().decode_json(data)
+        except (ValueError, RecursionError):
+            decoded = None
+        if not isinstance(decoded, dict | list):
+            raise JSONDecodeError("not a GraphQL request", "", 0)
+        return decoded
 
     def encode_json(self, data: object) -> str | bytes:
         try:

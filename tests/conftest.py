@@ -51,6 +51,9 @@ async def _run(url: str, *statements: str) -> None:
 
 @pytest.fixture(scope="session")
 async def template(server: DatabaseUrls, superuser: str) -> str:
+    """A migrated database to copy, on a server that need not survive a power cut."""
+    hasty = [f"alter system set {name} = off" for name in ("fsync", "full_page_writes", "synchronous_commit")]
+    await _run(superuser, *hasty, "select pg_reload_conf()")
     await _run(superuser, "create database template_migrated owner agentforge_owner template template0 locale 'C'")
     await migrate(in_database(server.owner, "template_migrated"))
     return "template_migrated"
@@ -119,7 +122,7 @@ def tokens(service: Service) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def other(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Client:
-    """The owner of a second organization in `service`, with an environment, a configuration and an ended run of its own."""
+    """The owner of a second organization in `service`, which has an environment and an ended run of its own."""
     folder = tmp_path_factory.mktemp("other") / "till"
     shutil.copytree(PROJECT / "examples" / "admin_console", folder, ignore=shutil.ignore_patterns("__pycache__"))
     manifest = json.loads((folder / "environment.json").read_text())

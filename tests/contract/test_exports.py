@@ -26,11 +26,18 @@ CLASSES: dict[str, Callable[[float | None], bool]] = {
     "recovery": lambda reward: reward is not None and 0 < reward < 1,
 }
 
-LINE = "schemaVersion privacyClass format rolloutId seed reward evaluationRunId trajectory".split()
-PAIR = (
-    "schemaVersion privacyClass format environmentVersionId preferred rejected preferredReward rejectedReward".split()
-)
-STEP = "step tool command observation".split()
+LINE = ["schemaVersion", "privacyClass", "format", "rolloutId", "seed", "reward", "evaluationRunId", "trajectory"]
+PAIR = [
+    "schemaVersion",
+    "privacyClass",
+    "format",
+    "environmentVersionId",
+    "preferred",
+    "rejected",
+    "preferredReward",
+    "rejectedReward",
+]
+STEP = ["step", "tool", "command", "observation"]
 
 ROLLOUTS = """query($after: String) { page: rollouts(first: 50, after: $after) { pageInfo { hasNextPage endCursor }
   edges { node { id seed reward stages { name value } evaluationRun { id } environmentVersion { id }

@@ -32,16 +32,6 @@ async def administrator(database_superuser: str) -> AsyncIterator[Connection]:
     await connection.close()
 
 
-@pytest.fixture(scope="session", autouse=True)
-async def hasty_server(superuser: str) -> None:
-    """The server of the test run need not survive a power cut: makes databases in a tenth of the time."""
-    connection = await asyncpg.connect(superuser.replace("/agentforge?", "/postgres?"))
-    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-        await connection.execute(f"alter system set {setting} = off")
-    await connection.execute("select pg_reload_conf()")
-    await connection.close()
-
-
 @pytest.fixture
 async def ours(acme: Tenant) -> Contents:
     """An organization with rows in every table."""

@@ -243,5 +243,7 @@ def test_an_unprivileged_user_without_a_home(folder: Path, python_of_nobody: str
         assert value(holder.urls.app, "select current_user") == "agentforge_app"
         (server,) = servers(folder)
         assert server.uids().real == NOBODY
+        # In the folder for everybody's temporary files it would lock other users out.
+        assert not (folder / ".lockfile").exists()
         holder.leave()
     assert servers(folder) == []

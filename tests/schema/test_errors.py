@@ -3,16 +3,20 @@
 import json
 import logging
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import asyncpg
 import pytest
+import strawberry
+from strawberry.extensions import SchemaExtension
 from structlog.testing import capture_logs
 
 from db.changes import Changes
 from db.embedded import DatabaseUrls
 from db.tenant import Tenant
 from resolvers.context import Session
+from schema.extensions import HideUnexpectedErrors
 from schema.graph import graph
 from tests.schema.asking import execute, subscribed
 from tests.schema.world import World
@@ -116,25 +120,45 @@ async def test_expected_errors_keep_their_words(acme: Tenant) -> None:
     assert logs == []
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{ nope }", "Cannot query field 'nope' on type 'Query'. Did you mean 'node'?"),
-        ("{ viewer { id }", "Syntax Error: Expected Name, found <EOF>."),
-        ("{ node { id } }", "Argument 'Query.node(id:)' of type 'ID!' is required, but it was not provided."),
-        ("{ ...nowhere }", "Unknown fragment 'nowhere'."),
-        (
-            "query($n: Int!) { environments(first: $n) { totalCount } }",
-            "Variable '$n' has invalid value: Expected a value of non-null type 'Int!'",
-        ),
-    ],
-)
-async def test_faults_of_the_document_are_told_as_they_are(acme: Tenant, text: str, message: str) -> None:
+FAULTS = [
+    ("{ nope }", "Cannot query field 'nope' on type 'Query'. Did you mean 'node'?"),
+    ("{ viewer { id }", "Syntax Error: Expected Name, found <EOF>."),
+    ("{ node { id } }", "Argument 'Query.node(id:)' of type 'ID!' is required, but it was not provided."),
+    ("{ ...nowhere }", "Unknown fragment 'nowhere'."),
+    (
+        "query($n: Int!) { environments(first: $n) { totalCount } }",
+        "Variable '$n' has invalid value: Expected a value of non-null type 'Int!'",
+    ),
+]
+
+
+async def test_faults_of_the_document_are_told_as_they_are(acme: Tenant, subtests: pytest.Subtests) -> None:
     with capture_logs() as logs:
-        result = await execute(acme, text)
-    assert result.errors
-    assert result.errors[0].message.startswith(message)
+        for text, message in FAULTS:
+            with subtests.test(text):
+                result = await execute(acme, text)
+                assert result.errors
+                assert result.errors[0].message.startswith(message)
     assert logs == []
+
+
+class FailsOnItsOwn(SchemaExtension):
+    def on_validate(self) -> Iterator[None]:
+        raise RuntimeError("a secret of the service")
+        yield
+
+
+@strawberry.type
+class Greeting:
+    hello: str = "world"
+
+
+async def test_what_fails_outside_of_every_resolver_is_masked_too() -> None:
+    schema = strawberry.Schema(Greeting, extensions=[HideUnexpectedErrors, FailsOnItsOwn])
+    with capture_logs() as logs:
+        result = await schema.execute("{ hello }")
+    assert result.errors
+    logged_id(dict(result.errors[0].formatted), logs, "a secret of the service")
 
 
 async def test_nobody_gets_no_context(acme: Tenant, statements: list[str]) -> None:
@@ -172,20 +196,13 @@ async def test_a_failing_field_of_an_event_is_told_by_an_id_alone(world: World, 
     assert result.data["evaluationRunUpdated"]["id"] == str(ended.row.id)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('subscription { evaluationRunUpdated(id: "nope") { id } }', "There is no such evaluation run."),
-        (
-            'subscription { evaluationTrialFinished(environmentVersionId: "nope") { id } }',
-            "There is no such environment version.",
-        ),
-    ],
-)
-async def test_expected_errors_of_subscriptions_keep_their_words(acme: Tenant, text: str, message: str) -> None:
+async def test_expected_errors_of_subscriptions_keep_their_words(acme: Tenant) -> None:
+    run = 'subscription { evaluationRunUpdated(id: "nope") { id } }'
+    trial = 'subscription { evaluationTrialFinished(environmentVersionId: "nope") { id } }'
     with capture_logs() as logs:
-        async with subscribed(acme, Changes(), text) as results:
-            (result,) = [result async for result in results]
-    (error,) = result.errors
-    assert (error.message, error.extensions) == (message, {"code": "NOT_FOUND"})
+        for text, noun in ((run, "evaluation run"), (trial, "environment version")):
+            async with subscribed(acme, Changes(), text) as results:
+                (result,) = [result async for result in results]
+            (error,) = result.errors
+            assert (error.message, error.extensions) == (f"There is no such {noun}.", {"code": "NOT_FOUND"})
     assert logs == []

@@ -10,58 +10,8 @@ from graphql.language import FieldNode
 from schema.graph import graph
 from tests.factory import MANIFEST
 from tests.schema.asking import SUBJECT, ask, nodes
+from tests.schema.documents import ALL, BY_ID, CONFIGURATIONS, ENVIRONMENTS, ROLLOUTS, RUNS, TRIALS
 from tests.schema.world import Run, Trial, World
-
-TRIAL = """
-id attempt seed status reward failureCategory failureDetail stages { name value } metrics execution
-startedAt finishedAt run { id } environmentVersion { id } rollout { id }
-trajectory {
-  artifactId artifactUrl agentTrajectoryUrl log stepCount
-  steps(first: 2) {
-    totalCount
-    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-    edges { cursor node { step tool command observation } }
-  }
-}
-"""
-TRIALS = f"query {{ evaluationTrials(orderBy: OLDEST, first: 500) {{ totalCount edges {{ node {{ {TRIAL} }} }} }} }}"
-RUNS = """query { evaluationRuns(orderBy: OLDEST) { totalCount edges { node {
-  id trigger resetMode seed attemptCount status unscoredAttempts failureDetail createdAt startedAt finishedAt
-  passAtK { k estimate passHatK } environmentVersion { id } evaluatorConfiguration { id } trials { id }
-} } } }"""
-ROLLOUTS = """query { rollouts { totalCount edges { node {
-  id seed reward stages { name value } createdAt trial { id } environmentVersion { id } evaluationRun { id }
-} } } }"""
-ENVIRONMENTS = """query {
-  environments { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { cursor node {
-    id slug name createdAt latestVersion { id }
-    versions { totalCount edges { node {
-      id version digest manifest bundleSha256 createdAt environment { id }
-      runs { totalCount edges { node { id } } }
-      trials { totalCount edges { node { id } } }
-    } } }
-  } } }
-}"""
-REPORTS = """query($id: ID!) {
-  environmentVersion(id: $id) {
-    passAtK { k estimate passHatK }
-    capabilityGaps { trials categorized gaps { failureCategory trials latestTrial { id } } }
-    partialRewards { stage trials mean min max full }
-    preference { preferredReward rejectedReward preferred { id } rejected { id } }
-    exports { kind url filename }
-  }
-  capabilityGaps(filter: { environmentVersionId: $id }) { trials categorized gaps { failureCategory } }
-  partialRewards(filter: { environmentVersionId: $id }) { stage trials mean min max full }
-}"""
-CONFIGURATIONS = """query {
-  evaluatorConfigurations { totalCount edges { node { id name attemptCount agentCommand createdAt } } }
-  environment(slug: "mail") { id }
-  viewer { id email role organization { id slug name } }
-}"""
-BY_ID = """query($run: ID!, $trial: ID!, $rollout: ID!, $node: ID!) {
-  evaluationRun(id: $run) { id } evaluationTrial(id: $trial) { id } rollout(id: $rollout) { id }
-  node(id: $node) { __typename id ... on Organization { slug } }
-}"""
 
 
 def text(moment: datetime | None) -> str | None:
@@ -207,62 +157,6 @@ async def test_environments_and_their_versions(world: World) -> None:
     assert tasks == ["Restock SKU-5", "Restock SKU-7", "Restock SKU-9"]
 
 
-async def test_reports_of_a_version(world: World) -> None:
-    version, (first, second) = world.versions[0], world.runs[:2]
-    answered = await ask(world.tenant, REPORTS, id=str(version.id))
-    report = answered["environmentVersion"]
-    # The mean of both runs' own estimates, 1/7 and 1/2; only one of them has three attempts.
-    assert report["passAtK"][0] == {"k": 1, "estimate": pytest.approx(9 / 28), "passHatK": pytest.approx(9 / 28)}
-    assert report["passAtK"][2] == {"k": 3, "estimate": pytest.approx(3 / 7), "passHatK": 0}
-    gaps = [
-        {"failureCategory": "checkout_incomplete", "trials": 2, "latestTrial": {"id": str(first.trials[2].row.id)}},
-        {"failureCategory": "agent_crashed", "trials": 1, "latestTrial": {"id": str(first.trials[3].row.id)}},
-        {"failureCategory": "agent_timeout", "trials": 1, "latestTrial": {"id": str(first.trials[4].row.id)}},
-        {"failureCategory": "step_limit", "trials": 1, "latestTrial": {"id": str(second.trials[1].row.id)}},
-        {"failureCategory": "worker_lost", "trials": 1, "latestTrial": {"id": str(first.trials[6].row.id)}},
-    ]
-    assert report["capabilityGaps"] == {"trials": 9, "categorized": 6, "gaps": gaps}
-    assert answered["capabilityGaps"] == {
-        "trials": 9,
-        "categorized": 6,
-        "gaps": [{"failureCategory": gap["failureCategory"]} for gap in gaps],
-    }
-    assert report["partialRewards"] == answered["partialRewards"] == [
-        {"stage": "stage_checkout", "trials": 2, "mean": 0.5, "min": 0, "max": 1, "full": 1},
-        {"stage": "stage_inventory", "trials": 5, "mean": 0.55, "min": 0, "max": 1, "full": 2},
-    ]  # fmt: skip
-    best, worst = second.trials[0].rollout, first.trials[2].rollout
-    assert best is not None
-    assert worst is not None
-    assert report["preference"] == {
-        "preferredReward": 1.0,
-        "rejectedReward": 0.0,
-        "preferred": {"id": str(best.id)},
-        "rejected": {"id": str(worst.id)},
-    }
-    names = ["rollouts-all", "rollouts-successful", "rollouts-failed", "rollouts-recovery", "preferences"]
-    kinds = ["all", "successful", "failed", "recovery", "preference"]
-    assert report["exports"] == [
-        {
-            "kind": kind.upper(),
-            "url": f"/api/v1/rollouts?kind={kind}&environmentVersionId={version.id}",
-            "filename": f"agentforge-{name}.jsonl",
-        }
-        for kind, name in zip(kinds, names, strict=True)
-    ]
-
-
-async def test_a_version_without_runs_reports_nothing(world: World) -> None:
-    report = (await ask(world.tenant, REPORTS, id=str(world.versions[2].id)))["environmentVersion"]
-    assert (report["passAtK"], report["partialRewards"], report["preference"]) == ([], [], None)
-    assert report["capabilityGaps"] == {"trials": 0, "categorized": 0, "gaps": []}
-
-
-async def test_where_scores_do_not_differ_nothing_is_preferred(world: World) -> None:
-    report = (await ask(world.tenant, REPORTS, id=str(world.versions[3].id)))["environmentVersion"]
-    assert report["preference"] is None
-
-
 async def test_configurations_and_the_viewer(world: World) -> None:
     answered = await ask(world.tenant, CONFIGURATIONS, role="viewer")
     assert answered["evaluatorConfigurations"]["totalCount"] == 2
@@ -317,7 +211,7 @@ class FieldsAsked(Visitor):
 def test_no_field_is_left_unasked_here() -> None:
     info = TypeInfo(graph._schema)
     visitor = FieldsAsked(info)
-    for document in (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID):
+    for document in ALL:
         visit(parse(document), TypeInfoVisitor(info, visitor))
     elsewhere = {"Mutation", "Subscription", "InvalidInput", "NotFound", "Conflict", "Forbidden"}
     fields = {

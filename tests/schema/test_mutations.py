@@ -130,7 +130,7 @@ async def test_what_is_not_found(acme: Tenant, subtests: pytest.Subtests) -> Non
     world = await small_world(acme)
     version, by = str(world.versions[0].id), str(world.configurations[0].id)
     for wrong in (UNKNOWN, "", "nope", "\0", "\ud800"):
-        cases = [
+        cases: list[tuple[str, str, dict[str, Any]]] = [
             (PUBLISH, "environment", {"environmentId": wrong, "manifest": MANIFEST}),
             (START, "environment version", {"environmentVersionId": wrong, "evaluatorConfigurationId": by}),
             (START, "evaluator configuration", {"environmentVersionId": version, "evaluatorConfigurationId": wrong}),

@@ -49,7 +49,7 @@ async def test_by_id(world: World, other: World, subtests: pytest.Subtests) -> N
             assert await answer_of(other.tenant, text, id=str(key)) == unknown
 
 
-async def test_own_ids_are_found(world: World, subtests: pytest.Subtests) -> None:
+async def test_own_ids_are_found(world: World) -> None:
     found = set()
     for (field, argument), key in itertools.product(id_arguments("Query"), world.ids().values()):
         if (await ask(world.tenant, f"query($id: ID!) {{ {field}({argument}: $id) {{ id }} }}", id=str(key)))[field]:

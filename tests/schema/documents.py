@@ -1,0 +1,54 @@
+"""Documents that ask for every field of the graph between them."""
+
+TRIAL = """
+id attempt seed status reward failureCategory failureDetail stages { name value } metrics execution
+startedAt finishedAt run { id } environmentVersion { id } rollout { id }
+trajectory {
+  artifactId artifactUrl agentTrajectoryUrl log stepCount
+  steps(first: 2) {
+    totalCount
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    edges { cursor node { step tool command observation } }
+  }
+}
+"""
+TRIALS = f"query {{ evaluationTrials(orderBy: OLDEST, first: 500) {{ totalCount edges {{ node {{ {TRIAL} }} }} }} }}"
+RUNS = """query { evaluationRuns(orderBy: OLDEST) { totalCount edges { node {
+  id trigger resetMode seed attemptCount status unscoredAttempts failureDetail createdAt startedAt finishedAt
+  passAtK { k estimate passHatK } environmentVersion { id } evaluatorConfiguration { id } trials { id }
+} } } }"""
+ROLLOUTS = """query { rollouts { totalCount edges { node {
+  id seed reward stages { name value } createdAt trial { id } environmentVersion { id } evaluationRun { id }
+} } } }"""
+ENVIRONMENTS = """query {
+  environments { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { cursor node {
+    id slug name createdAt latestVersion { id }
+    versions { totalCount edges { node {
+      id version digest manifest bundleSha256 createdAt environment { id }
+      runs { totalCount edges { node { id } } }
+      trials { totalCount edges { node { id } } }
+    } } }
+  } } }
+}"""
+REPORTS = """query($id: ID!) {
+  environmentVersion(id: $id) {
+    passAtK { k estimate passHatK }
+    capabilityGaps { trials categorized gaps { failureCategory trials latestTrial { id } } }
+    partialRewards { stage trials mean min max full }
+    preference { preferredReward rejectedReward preferred { id } rejected { id } }
+    exports { kind url filename }
+  }
+  capabilityGaps(filter: { environmentVersionId: $id }) { trials categorized gaps { failureCategory } }
+  partialRewards(filter: { environmentVersionId: $id }) { stage trials mean min max full }
+}"""
+CONFIGURATIONS = """query {
+  evaluatorConfigurations { totalCount edges { node { id name attemptCount agentCommand createdAt } } }
+  environment(slug: "mail") { id }
+  viewer { id email role organization { id slug name } }
+}"""
+BY_ID = """query($run: ID!, $trial: ID!, $rollout: ID!, $node: ID!) {
+  evaluationRun(id: $run) { id } evaluationTrial(id: $trial) { id } rollout(id: $rollout) { id }
+  node(id: $node) { __typename id ... on Organization { slug } }
+}"""
+
+ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID)
