@@ -41,15 +41,6 @@ def bind(settings: Settings) -> socket.socket:
     return listener
 
 
-def url_of(listener: socket.socket, settings: Settings) -> str:
-    """The address that people use."""
-    if settings.public_url is not None:
-        return settings.public_url
-    host, port = listener.getsockname()[:2]
-    named = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
-    return f"http://{named}:{port}"
-
-
 @asynccontextmanager
 async def running_api(
     settings: Settings, database_url: str, listener: socket.socket

@@ -73,14 +73,16 @@ async def _add(settings: "Settings", organization: str, email: str, role: str, p
 def sign_in_link(
     email: str,
     organization: OrganizationSlug,
-    url: Annotated[str | None, typer.Option(help="Address of the service; that of the settings when left out.")] = None,
+    url: Annotated[str | None, typer.Option(help="Address of the service; found out when left out.")] = None,
     as_json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
     """Print a link that signs a member in, once, within 10 minutes."""
+    from agentforge.address import known_address
+
     settings = load_settings(data_dir)
     secret = run(_link(settings, organization, email))
-    link = f"{(url or _address(settings)).rstrip('/')}/sign-in?link={secret}"
+    link = f"{(url or known_address(settings)).rstrip('/')}/sign-in?link={secret}"
     if as_json:
         print_json({"url": link})
     else:
@@ -93,10 +95,3 @@ async def _link(settings: "Settings", organization: str, email: str) -> str:
     async with open_organization(settings, organization) as tenant:
         member = await member_by_email(tenant, email)
         return await create_sign_in_link(tenant, member.user_id)
-
-
-def _address(settings: "Settings") -> str:
-    if settings.public_url is not None:
-        return settings.public_url
-    host = "localhost" if settings.host in ("0.0.0.0", "::") else settings.host  # noqa: S104 - not bound here
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"

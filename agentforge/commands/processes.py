@@ -23,18 +23,19 @@ def api(data_dir: DataDir = None) -> None:
 
 
 async def _api(settings: "Settings") -> None:
+    from agentforge.address import announced
     from agentforge.database import database, ensure_migrated
     from agentforge.logs import configure_logs
-    from agentforge.server import bind, running_api, url_of
+    from agentforge.server import bind, running_api
 
     configure_logs(settings.log_level)
-    with database(settings) as urls, bind(settings) as listener:
+    with database(settings) as urls, bind(settings) as listener, announced(listener, settings) as address:
         await ensure_migrated(urls)
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         async with running_api(settings, urls.app, listener) as serving:
-            print_text(f"AgentForge API on {url_of(listener, settings)}")
+            print_text(f"AgentForge API on {address}")
             waiting = asyncio.create_task(stop.wait())
             await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

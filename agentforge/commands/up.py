@@ -56,9 +56,10 @@ async def _up(settings: "Settings", with_demo: bool, as_json: bool) -> None:
 
 
 async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: "Console") -> None:
+    from agentforge.address import announced
     from agentforge.database import database, ensure_migrated
     from agentforge.logs import configure_logs
-    from agentforge.server import bind, running_api, url_of
+    from agentforge.server import bind, running_api
     from agentforge.supervisor import running_worker
     from db.pool import open_pool
 
@@ -75,7 +76,8 @@ async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: 
         serving = await stack.enter_async_context(running_api(settings, urls.app, listener))
         await stack.enter_async_context(running_worker(data_directory, logs / "worker.log"))
         pool = await stack.enter_async_context(open_pool(urls.app, application_name="agentforge up", max_size=3))
-        await _introduce(settings, pool, urls.app, url_of(listener, settings), with_demo, as_json, console)
+        address = stack.enter_context(announced(listener, settings))
+        await _introduce(settings, pool, urls.app, address, with_demo, as_json, console)
         await serving
         fail(f"The API has stopped; its log is {logs / 'api.log'}.")
 

@@ -47,8 +47,6 @@ async def test_trials(world: World, choices: dict[str, Choice]) -> None:
 async def test_stages_and_rewards_at_each_bound(world: World) -> None:
     listed = "evaluationTrials(filter: $f, orderBy: OLDEST) { edges { node { id } } }"
     text = f"query($f: EvaluationTrialFilter) {{ {listed} }}"
-        "query($f: EvaluationTrialFilter) { evaluationTrials(filter: $f, orderBy: OLDEST) { edges { node { id } } } }"
-    )
     asked: list[dict[str, Any]] = [
         *({"stage": stage, "stageBelow": below} for stage in STAGES for below in BOUNDS),
         *({"rewardAtLeast": least, "rewardBelow": below} for least in BOUNDS for below in BOUNDS),

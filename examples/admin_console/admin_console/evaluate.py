@@ -44,9 +44,7 @@ def read_state(connection: sqlite3.Connection) -> ShopState:
     """Read the state of a shop."""
     orders = {
         number: OrderState(customer_id, status, {})
-        for number, customer_id, status in connection.execute(
-            "SELECT order_id, customer_id, status FROM orders"
-        )
+        for number, customer_id, status in connection.execute("SELECT order_id, customer_id, status FROM orders")
     }
     for number, sku, quantity in connection.execute("SELECT order_id, sku, quantity FROM order_lines"):
         orders[number].lines[sku] = quantity
@@ -114,11 +112,7 @@ def score(before: ShopState, after: ShopState, needed: int, customer_id: int) ->
     if after == before:
         cause = Finding(0.0, "nothing_done", "the shop is as it was")
     else:
-        damage = (
-            Finding(1.0, "collateral_damage", f"{collateral} unrelated changes")
-            if collateral
-            else Finding(1.0)
-        )
+        damage = Finding(1.0, "collateral_damage", f"{collateral} unrelated changes") if collateral else Finding(1.0)
         # The first thing that went wrong is the one to improve.
         cause = next((finding for finding in (inventory, checkout) if finding.category), damage)
     return {

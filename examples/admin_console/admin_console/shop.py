@@ -76,9 +76,7 @@ IN_CATALOGUE_ORDER = "ORDER BY products.rowid"
 
 def search_products(connection: sqlite3.Connection, query: str) -> list[Product]:
     """Products whose SKU or name contains query, whatever its case; all of them when it is empty."""
-    statement = (
-        f"{PRODUCTS} WHERE instr(lower(sku || char(10) || products.name), lower(?)) {IN_CATALOGUE_ORDER}"
-    )
+    statement = f"{PRODUCTS} WHERE instr(lower(sku || char(10) || products.name), lower(?)) {IN_CATALOGUE_ORDER}"
     return [Product(**row) for row in connection.execute(statement, (query,))]
 
 
@@ -118,8 +116,7 @@ def restock(connection: sqlite3.Connection, sku: str, quantity: int) -> Product:
 def list_customers(connection: sqlite3.Connection, name: str) -> list[Customer]:
     """Customers whose name contains name, whatever its case; all of them when it is empty."""
     rows = connection.execute(
-        "SELECT customer_id, name, city FROM customers "
-        "WHERE instr(lower(name), lower(?)) ORDER BY customer_id",
+        "SELECT customer_id, name, city FROM customers WHERE instr(lower(name), lower(?)) ORDER BY customer_id",
         (name,),
     )
     return [Customer(**row) for row in rows]
@@ -146,9 +143,7 @@ def get_order(connection: sqlite3.Connection, order_id: int) -> Order:
         "SELECT sku, quantity, unit_price_cents FROM order_lines WHERE order_id = ? ORDER BY sku", (order_id,)
     )
     lines = [OrderLine(**row) for row in rows]
-    return Order(
-        **order, lines=lines, total_cents=sum(line.quantity * line.unit_price_cents for line in lines)
-    )
+    return Order(**order, lines=lines, total_cents=sum(line.quantity * line.unit_price_cents for line in lines))
 
 
 def set_order_line(connection: sqlite3.Connection, order_id: int, sku: str, quantity: int) -> Order:
