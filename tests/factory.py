@@ -53,9 +53,9 @@ async def create_version(tenant: Tenant, slug: str = "admin-console", **changes:
     manifest = json.dumps(MANIFEST | changes)
     digest = hashlib.sha256(manifest.encode()).hexdigest()
     async with tenant.transaction() as transaction:
-        environment = await transaction.fetch_one(environments.CREATE, slug, slug) or (
-            await transaction.fetch_one(environments.BY_SLUGS, [slug])
-        )
+        environment = await transaction.fetch_one(environments.CREATE, slug, slug)
+        if environment is None:
+            environment = await transaction.fetch_one(environments.BY_SLUGS, [slug])
         assert environment is not None
         version = await transaction.fetch_one(versions.PUBLISH, environment.id, digest, manifest, None)
     assert version is not None
@@ -64,9 +64,9 @@ async def create_version(tenant: Tenant, slug: str = "admin-console", **changes:
 
 async def create_configuration(tenant: Tenant, name: str = "scripted", attempts: int = 8) -> UUID:
     async with tenant.transaction() as transaction:
-        row = await transaction.fetch_one(
-            configurations.CREATE, name, attempts, ["agent"]
-        ) or await transaction.fetch_one(configurations.BY_NAME, name)
+        row = await transaction.fetch_one(configurations.CREATE, name, attempts, ["agent"])
+        if row is None:
+            row = await transaction.fetch_one(configurations.BY_NAME, name)
     assert row is not None
     return row.id
 
