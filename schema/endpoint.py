@@ -3,8 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 from json import JSONDecodeError
 from pathlib import Path
+from typing import Any
 
 import orjson
+from cross_web import HTTPException as RefusedRequest
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -57,11 +60,24 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         identify: Callable[[Pool, str], Awaitable[Identity | None]],
     ) -> None:
         protocols = [GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL]
-        super().__init__(graph, allow_queries_via_get=False, subscription_protocols=protocols)
+        super().__init__(
+            graph,
+            allow_queries_via_get=False,
+            subscription_protocols=protocols,
+            # Cookies from other origins were refused before, also behind a proxy that names another host.
+            allowed_origins=["*"],
+        )
         self.page = page
         self.pool = pool
         self.changes = changes
         self.identify = identify
+
+    async def run(self, request: Request | WebSocket, *arguments: Any, **options: Any) -> Any:
+        """What is refused before it is GraphQL is answered as a problem, like everywhere outside the graph."""
+        try:
+            return await super().run(request, *arguments, **options)
+        except RefusedRequest as refused:
+            raise HTTPException(refused.status_code, refused.reason) from refused
 
     def is_request_allowed(self, request: BaseRequestProtocol) -> bool:
         # GET needs no sign-in, and the view would take subscriptions by it.

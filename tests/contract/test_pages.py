@@ -84,3 +84,15 @@ def test_no_other_file_is_served(service: Service, path: str) -> None:
     response = httpx.get(httpx.URL(service.url).copy_with(raw_path=path.encode()))
     assert response.status_code in (401, 404)
     assert b"agentforge" not in response.content
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type"),
+    [(b"{", "application/json"), (b"query=x", "text/plain"), (b'{"variables": {}}', "application/json")],
+)
+def test_what_is_no_operation_is_answered_as_a_problem(service: Service, content: bytes, content_type: str) -> None:
+    answer = service.client.request("POST", "/graphql", content=content, headers={"Content-Type": content_type})
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == 400
+    assert answer.json()["detail"]
