@@ -18,8 +18,12 @@ from agentforge.settings import Settings
 from db.changes import Changes
 from db.tenant import Pool
 from schema.endpoint import GraphQLEndpoint
+from streaming.bodies import LimitBody
 from streaming.problems import exception_handlers
 from streaming.routes import routes as streaming_routes
+
+#: Bytes of a GraphQL request; a manifest is the largest thing that one brings.
+MOST_GRAPHQL = 2 * 1024 * 1024
 
 WEB = Path(str(files("web")))
 
@@ -63,7 +67,7 @@ def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
         routes=[
             Route("/", front_door),
             Route("/favicon.ico", icon),
-            Route("/graphql", graphql, methods=["GET", "POST"]),
+            Route("/graphql", graphql, methods=["GET", "POST"], middleware=[Middleware(LimitBody, limit=MOST_GRAPHQL)]),
             WebSocketRoute("/graphql", graphql),
             *auth.routes,
             *streaming_routes,

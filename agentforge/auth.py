@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -18,6 +19,7 @@ from db.accounts import Identity
 from db.tenant import Pool, Tenant
 from resolvers import accounts
 from resolvers.accounts import Session
+from streaming.bodies import LimitBody
 from streaming.problems import problem
 
 COOKIE = "agentforge_session"
@@ -168,13 +170,8 @@ async def create_session(request: Request) -> Response:
     gate: Authenticate = request.state.authenticate
     if not _is_json(request):
         return problem(415, "Unsupported Media Type", "Send the credentials as application/json.")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MAX_BODY:
-            return problem(413, "Content Too Large", f"Credentials take at most {_MAX_BODY:,} bytes.")
     try:
-        credentials = Credentials.model_validate_json(body)
+        credentials = Credentials.model_validate_json(await request.body())
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = [str(part) for part in first["loc"]]
@@ -235,7 +232,7 @@ def _is_secure(request: Request) -> bool:
 
 
 routes = [
-    Route("/api/v1/session", create_session, methods=["POST"]),
+    Route("/api/v1/session", create_session, methods=["POST"], middleware=[Middleware(LimitBody, limit=_MAX_BODY)]),
     Route("/api/v1/session", delete_session, methods=["DELETE"]),
     Route("/sign-in", redeem_link, methods=["GET"]),
 ]

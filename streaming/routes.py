@@ -2,13 +2,12 @@
 
 import asyncio
 import re
-from contextlib import aclosing
 from urllib.parse import quote
 from uuid import UUID
 
 import orjson
 from starlette.endpoints import HTTPEndpoint
-from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -19,6 +18,7 @@ from db.tenant import Tenant
 from resolvers.bundles import MAX_PACKED_BYTES, BundleError, check_bundle
 from resolvers.ids import parse_id
 from resolvers.rollouts import ExportKind
+from streaming.bodies import LimitBody
 from streaming.filters import parse_filters
 from streaming.lines import LineResponse
 
@@ -99,21 +99,6 @@ async def agent_trajectory(request: Request) -> Response:
     return Response(found.content, headers=_attachment("agent-trajectory.json"), media_type="application/json")
 
 
-async def _read_bundle(request: Request) -> bytes:
-    too_large = HTTPException(413, f"A bundle may take at most {MAX_PACKED_BYTES:,} bytes.")
-    if int(request.headers.get("content-length", "0")) > MAX_PACKED_BYTES:
-        raise too_large
-    chunks: list[bytes] = []
-    size = 0
-    async with aclosing(request.stream()) as stream:
-        async for chunk in stream:
-            size += len(chunk)
-            if size > MAX_PACKED_BYTES:
-                raise too_large
-            chunks.append(chunk)
-    return b"".join(chunks)
-
-
 class Bundle(HTTPEndpoint):
     """`/api/v1/bundles/{sha256}`"""
 
@@ -129,7 +114,7 @@ class Bundle(HTTPEndpoint):
     async def put(self, request: Request) -> Response:
         require_role(request, *WRITERS)
         sha256 = request.path_params["sha256"]
-        content = await _read_bundle(request)
+        content = await request.body()
         try:
             await asyncio.to_thread(check_bundle, content, sha256)
         except BundleError as error:
@@ -144,5 +129,5 @@ routes: list[Route] = [
     Route("/api/v1/rollouts/{id}", rollout),
     Route("/api/v1/artifacts/{id}", artifact),
     Route("/api/v1/artifacts/{id}/agent-trajectory", agent_trajectory),
-    Route("/api/v1/bundles/{sha256}", Bundle),
+    Route("/api/v1/bundles/{sha256}", Bundle, middleware=[Middleware(LimitBody, limit=MAX_PACKED_BYTES)]),
 ]

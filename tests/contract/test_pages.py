@@ -87,12 +87,20 @@ def test_no_other_file_is_served(service: Service, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "content_type"),
-    [(b"{", "application/json"), (b"query=x", "text/plain"), (b'{"variables": {}}', "application/json")],
+    ("content", "content_type", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"query=x", "text/plain", 400),
+        (b'{"variables": {}}', "application/json", 400),
+        (b" " * 3_000_000, "application/json", 413),
+        (iter([b" " * 1_000_000] * 3), "application/json", 413),
+    ],
 )
-def test_what_is_no_operation_is_answered_as_a_problem(service: Service, content: bytes, content_type: str) -> None:
+def test_what_is_no_operation_is_answered_as_a_problem(
+    service: Service, content: bytes, content_type: str, status: int
+) -> None:
     answer = service.client.request("POST", "/graphql", content=content, headers={"Content-Type": content_type})
-    assert answer.status_code == 400
+    assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["status"] == 400
+    assert answer.json()["status"] == status
     assert answer.json()["detail"]
