@@ -16,7 +16,7 @@ from db.pool import open_pool
 _GRACE_SECONDS = 5
 
 
-#: Slow exports hold one each; enough that a few of them leave the graph its own.
+#: Exports hold one each, at most streaming.lines.MOST_STREAMS; the others are the graph's.
 _CONNECTIONS = 20
 
 

@@ -78,7 +78,9 @@ class LeasedQueries(Queries):
 
     async def log_jobs(self, job_status: list[tuple[Job, JOB_STATUS, TracebackRecord | None]]) -> None:
         held = await self._held([job.id for job, _, _ in job_status])
-        if ended := [entry for entry in job_status if entry[0].id in held]:
+        # An exception that escaped means that nothing was recorded, say because the database was away: the job stays
+        # and is taken up again when its lease has run out.
+        if ended := [entry for entry in job_status if entry[0].id in held and entry[1] != "exception"]:
             await Queries.log_jobs(self, ended)
 
     async def update_heartbeat(self, job_ids: list[JobId]) -> None:

@@ -92,12 +92,12 @@ returning
 ;
 
 -- name: lock
--- One writer decides how a run ends.
+-- One writer decides how a run ends. No key changes, so rollouts that refer to the run are stored meanwhile.
 select
 -- include: columns
 from evaluation_runs run
 where run.id = $1
-for update;
+for no key update;
 
 -- name: start
 update evaluation_runs as run

@@ -726,6 +726,13 @@ CREATE INDEX memberships_user ON public.memberships USING btree (user_id, create
 
 
 --
+-- Name: rollouts_of_run; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX rollouts_of_run ON public.rollouts USING btree (organization_id, evaluation_run_id, id);
+
+
+--
 -- Name: rollouts_of_version; Type: INDEX; Schema: public; Owner: -
 --
 

@@ -134,9 +134,9 @@ returning
 ;
 
 -- name: release
--- Hands back what execution $2 had begun: the worker was told to stop, which is no loss of its lease.
+-- Hands back what execution $2 had begun, as if it had not: the worker lives, so this is no lost execution.
 update evaluation_trials as trial
-set status = 'queued'
+set status = 'queued', execution = trial.execution - 1
 where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
 returning
 -- include: columns

@@ -1,10 +1,12 @@
 """A response of lines: started by its first chunk, and ended cleanly only when it is whole."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from db.exports import Line
@@ -20,6 +22,11 @@ PREFETCH = 20
 
 # A client that takes nothing for so long loses its stream, or it would hold a connection of the pool for good.
 STALL_SECONDS = 60.0
+
+# Each holds a connection for as long as its client takes; the rest of the pool stays the graph's.
+MOST_STREAMS = 8
+RETRY_SECONDS = 5
+_places = list(range(MOST_STREAMS))
 
 _SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -62,6 +69,19 @@ class _Body:
             await self.send(message)
 
 
+@contextmanager
+def _place() -> Iterator[None]:
+    """One of the places for streams of this process. Raises HTTPException, a 429, when all are taken."""
+    if not _places:
+        detail = f"{MOST_STREAMS} exports are under way, which is as many as there may be; try again."
+        raise HTTPException(429, detail, headers={"Retry-After": str(RETRY_SECONDS)})
+    place = _places.pop()
+    try:
+        yield
+    finally:
+        _places.append(place)
+
+
 async def _until_disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -81,6 +101,10 @@ class LineResponse:
     headers: Mapping[str, str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with _place():
+            await self._stream(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Tasks and no anyio scope: that one cancels again and again, also the rollback.
         sending = asyncio.create_task(self._send_all(scope, send))
         leaving = asyncio.create_task(_until_disconnected(receive))

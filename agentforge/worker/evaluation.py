@@ -13,6 +13,7 @@ from agentforge.worker.outcome import EvaluatorFailedError, Score
 from agentforge.worker.processes import CannotStartError, Process, describe_exit
 from agentforge.worker.redaction import Redactor
 from agentforge.worker.room import Room
+from agentforge.worker.text import storable
 
 EVALUATOR_SECONDS: Final = 60.0
 _OUTPUT_BYTES: Final = 1024 * 1024
@@ -74,6 +75,8 @@ def parse_score(output: bytes) -> Score:
     if not isinstance(value, dict):
         raise EvaluatorFailedError("stdout is not one JSON object")
     reward = value.pop("reward", None)
+    if any(storable(key) != key for key in value if key.startswith("stage_")):
+        raise EvaluatorFailedError("the name of a stage holds NUL or a lone surrogate")
     category, detail = value.pop("failure_category", None), value.pop("failure_detail", None)
     stages = tuple((key, _number(key, value.pop(key))) for key in list(value) if key.startswith("stage_"))
     return Score(

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from pgqueuer.domain.errors import RetryRequested
 from pgqueuer.domain.models import Context, Job
 
 from agentforge.worker import records
-from agentforge.worker.attempt import Attempt, execute
+from agentforge.worker.attempt import Attempt, Outcome, execute
 from agentforge.worker.plan import CannotRunError, Plan, start_run
 from agentforge.worker.records import SupersededError
 from db.jobs import RunJob
@@ -45,13 +46,19 @@ class Executor:
 
     async def __call__(self, job: Job, context: Context) -> None:
         """PgQueuer's entry point. Raises RetryRequested when the job is to be taken up again."""
-        run_job = RunJob.decode(job.payload)
+        try:
+            run_job = RunJob.decode(job.payload)
+        except ValueError:
+            log.error("job_unreadable", job_id=job.id)
+            return
         tenant = Tenant(self.pool, run_job.organization_id)
         with structlog.contextvars.bound_contextvars(evaluation_run_id=str(run_job.evaluation_run_id)):
             try:
                 await self._run(tenant, run_job, context)
             except* SupersededError:
+                # Whoever holds the lease takes it up again; without the lease, or for a cancelled run, this is nothing.
                 log.info("run_superseded")
+                raise RetryRequested(RETRY_DELAY, reason="superseded") from None
             except* CannotRunError as errors:
                 await records.fail_run(tenant, run_job.evaluation_run_id, str(errors.exceptions[0])[:500])
             except* (RetryRequested, asyncio.CancelledError):
@@ -94,26 +101,33 @@ class Executor:
         async with self.places:
             if stop.is_set() or (claimed := await records.claim(tenant, trial)) is None:
                 return
-            directory = Path(tempfile.mkdtemp(prefix="attempt-", dir=self.directory))
             try:
-                outcome = await execute(
-                    Attempt(
-                        manifest=plan.manifest,
-                        agent_command=plan.agent_command,
-                        seed=claimed.seed,
-                        attempt=claimed.attempt,
-                        bundle=plan.bundle,
-                        directory=directory,
-                    ),
-                    stop,
-                )
-            finally:
-                await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
-            if outcome.status == "cancelled" and self.stopping.is_set():
-                await records.release(tenant, claimed)
-                return
-            await records.finish(tenant, claimed, outcome)
+                outcome = await self._execute(plan, claimed, stop)
+                if outcome.status == "cancelled" and self.stopping.is_set():
+                    await records.release(tenant, claimed)
+                    return
+                await records.finish(tenant, claimed, outcome)
+            except BaseException:
+                # This worker lives: another's error, or its own, is no lost execution of this trial.
+                with suppress(Exception):
+                    await asyncio.shield(records.release(tenant, claimed))
+                raise
             log.info("trial_ended", attempt=claimed.attempt, status=outcome.status, reward=outcome.reward)
+
+    async def _execute(self, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> Outcome:
+        directory = Path(tempfile.mkdtemp(prefix="attempt-", dir=self.directory))
+        try:
+            attempt = Attempt(
+                manifest=plan.manifest,
+                agent_command=plan.agent_command,
+                seed=trial.seed,
+                attempt=trial.attempt,
+                bundle=plan.bundle,
+                directory=directory,
+            )
+            return await execute(attempt, stop)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
 async def _set_when_cancelled(stop: asyncio.Event, cancellation: anyio.CancelScope) -> None:

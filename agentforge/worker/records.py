@@ -23,9 +23,9 @@ class SupersededError(RuntimeError):
 
 
 async def claim(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial | None:
-    """The trial as this worker's own, its execution begun; None when its last allowed execution was lost.
+    """The trial as this worker's own, its execution begun; None when it has ended, or ends here.
 
-    Raises SupersededError.
+    It ends here when its last allowed execution was lost. Raises SupersededError when another worker has begun.
     """
     async with tenant.transaction() as transaction:
         if trial.status == TrialStatus.RUNNING and trial.execution >= MOST_EXECUTIONS:
@@ -34,8 +34,10 @@ async def claim(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial | Non
                 raise SupersededError
             return None
         claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution)
-    if claimed is None:
-        raise SupersededError
+        if claimed is None:
+            now = await transaction.fetch(trials.BY_IDS, [trial.id])
+            if not now or now[0].status in TRIAL_OPEN:
+                raise SupersededError
     return claimed
 
 

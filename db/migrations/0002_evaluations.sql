@@ -157,6 +157,7 @@ create table rollouts (
   foreign key (organization_id, evaluation_run_id) references evaluation_runs,
   foreign key (organization_id, environment_version_id) references environment_versions
 );
+create index rollouts_of_run on rollouts (organization_id, evaluation_run_id, id);
 create index rollouts_of_version on rollouts (organization_id, environment_version_id, id);
 -- Read from both ends for preference pairs.
 create index rollouts_scored on rollouts (organization_id, environment_version_id, reward, id) where reward is not null;

@@ -117,7 +117,7 @@ async def lost(
     return former, present, taken
 
 
-@pytest.mark.parametrize("status", ["successful", "exception", "canceled", "deleted", "failed"])
+@pytest.mark.parametrize("status", ["successful", "canceled", "deleted", "failed"])
 async def test_only_the_holder_of_the_lease_ends_the_job(
     status: JOB_STATUS, lost: tuple[QueueManager, QueueManager, Job], administrator: Connection
 ) -> None:
@@ -129,6 +129,18 @@ async def test_only_the_holder_of_the_lease_ends_the_job(
     await present.queries.log_jobs([(job, status, None)])
     after = await administrator.fetch(QUEUE)
     assert [row["status"] for row in after] == (["failed"] if status == "failed" else [])
+
+
+async def test_a_job_whose_handler_raised_waits_for_its_lease_to_run_out(
+    lost: tuple[QueueManager, QueueManager, Job], administrator: Connection
+) -> None:
+    former, present, job = lost
+    before = await administrator.fetch(QUEUE)
+    await present.queries.log_jobs([(job, "exception", None)])
+    assert await administrator.fetch(QUEUE) == before
+    await lose_lease(administrator, job)
+    (followed,) = await take(former)
+    assert followed.id == job.id
 
 
 async def test_only_the_holder_of_the_lease_retries_the_job(

@@ -147,3 +147,19 @@ async def test_one_snapshot(acme: Tenant, administrator: Administrator) -> None:
         await administrator.execute("update rollouts set reward = 0.25")
         await read(chunks, got)
     assert got.count(b"\n") == got.count(b'"reward":0.5,') == 400
+
+
+async def test_past_the_limit_of_streams_a_client_is_told_to_come_again(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_many(acme, 40, 500_000)
+    monkeypatch.setattr(lines_module, "_places", [0])
+    app = Counted(application(acme))
+    async with export(app) as chunks:
+        await anext(chunks)
+        async with serve(app) as address, patient(address, "identity") as web:
+            refused = await web.get(URL)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+            assert refused.headers["content-type"] == "application/problem+json"
+    async with serve(app) as address, patient(address, "identity") as web:
+        assert (await web.get(URL)).status_code == 200

@@ -12,13 +12,14 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
 from pgqueuer.domain.types import QueueExecutionMode
 
 from agentforge.publishing import ensure_configuration, publish_directory
 from agentforge.worker.job import MOST_TRIES, Executor
 from db import bundles, runs, trials
 from db.embedded import DatabaseUrls
-from db.jobs import ENTRYPOINT, queue_manager
+from db.jobs import ENTRYPOINT, queries, queue_manager
 from db.runs import EvaluationRun
 from db.tenant import Tenant
 from db.versions import EnvironmentVersion
@@ -154,7 +155,7 @@ async def test_a_worker_that_stops_hands_its_run_to_the_next(
             while not marker.exists():  # noqa: ASYNC110 - the agent is another process
                 await asyncio.sleep(0.02)
     run, (trial,) = await run_and_trials(acme, run_id)
-    assert (run.status, trial.status, trial.execution) == ("running", "queued", 1)
+    assert (run.status, trial.status, trial.execution) == ("running", "queued", 0)
     assert await jobs_left(acme.pool) == 1
 
 
@@ -171,4 +172,33 @@ async def test_a_cancelled_run_stops_its_agents_at_once(
             await asyncio.sleep(0.02)
     run, (trial,) = await run_and_trials(acme, run_id)
     assert (run.status, trial.status) == ("cancelled", "cancelled")
+    assert await jobs_left(acme.pool) == 0
+
+
+async def test_an_error_in_one_attempt_loses_no_execution_of_the_others(
+    acme: Tenant, database: DatabaseUrls, version: EnvironmentVersion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentforge.worker.job.RETRY_DELAY", timedelta(seconds=0.01))
+    owner = await asyncpg.connect(database.owner)
+    await owner.execute("""
+        create function refuse() returns trigger language plpgsql as $$begin raise 'a bug'; end$$;
+        create trigger refuse before insert on trajectory_artifacts
+          for each row when (new.name = 'trial-1-trajectory.json') execute function refuse();
+    """)
+    await owner.close()
+    waits_in_the_second = "import sys, time; time.sleep(0.5 if sys.argv[1] == '2' else 0)"
+    run_id = await start(acme, version, "{python}", "-c", waits_in_the_second, "{attempt}")
+    await drained(database, tmp_path / "worker")
+    run, attempts = await run_and_trials(acme, run_id)
+    assert run.status == "failed"
+    assert run.failure_detail is not None
+    assert run.failure_detail.startswith("unexpected error, logged as ")
+    assert {trial.failure_category for trial in attempts} == {"environment_failed"}
+    assert [trial.execution for trial in attempts] == [0, 0]
+
+
+async def test_a_job_that_cannot_be_read_is_dropped(acme: Tenant, database: DatabaseUrls, tmp_path: Path) -> None:
+    async with acme.transaction() as transaction:
+        await queries(AsyncpgDriver(transaction.connection)).enqueue(ENTRYPOINT, b"rubbish")  # type: ignore[arg-type]
+    await drained(database, tmp_path / "worker")
     assert await jobs_left(acme.pool) == 0

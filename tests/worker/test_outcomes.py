@@ -52,6 +52,8 @@ async def test_a_completed_attempt_keeps_what_the_evaluator_said(bench: Bench) -
         ('{"reward": null, "failure_category": "no_data"}', ("completed", None, "no_data")),
         ('{"reward": null}', ("errored", None, "evaluator_failed")),
         ("{}", ("errored", None, "evaluator_failed")),
+        (r'{"reward": 1, "stage_\u0000": 1}', ("errored", None, "evaluator_failed")),
+        (r'{"reward": 1, "stage_\ud800": 1}', ("errored", None, "evaluator_failed")),
         ('{"reward": NaN}', ("errored", None, "evaluator_failed")),
         ("", ("errored", None, "evaluator_failed")),
     ],

@@ -1,9 +1,11 @@
 """What a worker writes counts only while its execution is the latest; a run ends with pass@k over all its attempts."""
 
+import asyncio
 import json
 from dataclasses import replace
 from uuid import UUID
 
+import asyncpg
 import pytest
 
 from agentforge.worker import records
@@ -11,6 +13,7 @@ from agentforge.worker.attempt import Outcome
 from agentforge.worker.records import MOST_EXECUTIONS, SupersededError
 from agentforge.worker.steps import Step
 from db import artifacts, rollouts, runs, trials
+from db.embedded import DatabaseUrls
 from db.runs import EvaluationRun
 from db.tenant import Tenant
 from db.trials import EvaluationTrial
@@ -113,6 +116,32 @@ async def test_what_is_handed_back_is_not_lost(acme: Tenant) -> None:
         trial = await trial_now(acme, trial)
         assert trial.status == "queued"
     await records.finish(acme, await claimed(acme, trial), OUTCOME)
+
+
+async def test_a_trial_that_has_ended_is_passed_over(acme: Tenant) -> None:
+    _, (trial,) = await queued_run(acme)
+    await records.finish(acme, await claimed(acme, trial), OUTCOME)
+    assert await records.claim(acme, trial) is None
+
+
+async def test_cancelling_waits_for_a_trial_that_is_being_stored(acme: Tenant, database: DatabaseUrls) -> None:
+    run, (trial,) = await queued_run(acme)
+    mine = await claimed(acme, trial)
+    owner = await asyncpg.connect(database.owner)
+    await owner.execute("""
+        create function slowly() returns trigger language plpgsql as $$begin perform pg_sleep(0.3); return new; end$$;
+        create trigger slowly before insert on trajectory_artifacts for each row execute function slowly();
+    """)
+    await owner.close()
+    storing = asyncio.create_task(records.finish(acme, mine, OUTCOME))
+    asleep = "select exists (select from pg_stat_activity where wait_event = 'PgSleep')"
+    async with asyncio.timeout(30):
+        while not await acme.pool.fetchval(asleep):  # noqa: ASYNC110 - the server sends no event for it
+            await asyncio.sleep(0.01)
+    assert (await cancel(acme, str(run.id))).status == "cancelled"
+    await storing
+    now = await trial_now(acme, trial)
+    assert (now.status, now.reward) == ("completed", 0.7)
 
 
 async def test_a_cancelled_trial_keeps_its_steps_and_gives_no_rollout(acme: Tenant) -> None:
