@@ -378,6 +378,7 @@ CREATE TABLE public.evaluation_trials (
     seed bigint NOT NULL,
     status text DEFAULT 'queued'::text NOT NULL,
     execution integer DEFAULT 0 NOT NULL,
+    lost_executions integer DEFAULT 0 NOT NULL,
     reward double precision,
     failure_category text,
     failure_detail text,
@@ -388,8 +389,9 @@ CREATE TABLE public.evaluation_trials (
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
     CONSTRAINT evaluation_trials_attempt_check CHECK (((attempt >= 1) AND (attempt <= 8))),
-    CONSTRAINT evaluation_trials_check CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
-    CONSTRAINT evaluation_trials_check1 CHECK (((reward IS NULL) OR (status = ANY (ARRAY['completed'::text, 'errored'::text, 'timed_out'::text])))),
+    CONSTRAINT evaluation_trials_check CHECK (((lost_executions >= 0) AND (lost_executions <= execution))),
+    CONSTRAINT evaluation_trials_check1 CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
+    CONSTRAINT evaluation_trials_check2 CHECK (((reward IS NULL) OR (status = ANY (ARRAY['completed'::text, 'errored'::text, 'timed_out'::text])))),
     CONSTRAINT evaluation_trials_failure_category_check CHECK ((failure_category ~ '^[a-z][a-z0-9_]{0,63}$'::text)),
     CONSTRAINT evaluation_trials_reward_check CHECK (((reward > '-Infinity'::double precision) AND (reward < 'Infinity'::double precision))),
     CONSTRAINT evaluation_trials_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'errored'::text, 'timed_out'::text, 'cancelled'::text, 'interrupted'::text])))
@@ -1495,6 +1497,13 @@ GRANT UPDATE(status) ON TABLE public.evaluation_trials TO agentforge_app;
 --
 
 GRANT UPDATE(execution) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.lost_executions; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(lost_executions) ON TABLE public.evaluation_trials TO agentforge_app;
 
 
 --

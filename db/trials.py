@@ -31,6 +31,7 @@ class EvaluationTrial:
     seed: int
     status: str
     execution: int
+    lost_executions: int
     reward: float | None
     failure_category: str | None
     failure_detail: str | None

@@ -1,7 +1,7 @@
 -- fragment: columns
   trial.id, trial.evaluation_run_id, trial.environment_version_id, trial.attempt, trial.seed, trial.status,
-  trial.execution, trial.reward, trial.failure_category, trial.failure_detail, trial.stages, trial.metrics,
-  trial.trajectory_artifact_id, trial.created_at, trial.started_at, trial.finished_at
+  trial.execution, trial.lost_executions, trial.reward, trial.failure_category, trial.failure_detail, trial.stages,
+  trial.metrics, trial.trajectory_artifact_id, trial.created_at, trial.started_at, trial.finished_at
 
 -- fragment: matches
   ($1::uuid is null or trial.environment_version_id = $1)
@@ -125,18 +125,21 @@ returning
 ;
 
 -- name: claim
--- Starts execution $2 + 1. No row when somebody else has started one since, or the trial has ended.
+-- Starts execution $2 + 1. A trial that was still running was lost with its worker. No row when somebody else has
+-- started one since, or the trial has ended.
 update evaluation_trials as trial
-set execution = trial.execution + 1, status = 'running', started_at = now()
+set execution = trial.execution + 1,
+  lost_executions = trial.lost_executions + (trial.status = 'running')::int,
+  status = 'running', started_at = now()
 where trial.id = $1 and trial.execution = $2 and trial.status in ('queued', 'running')
 returning
 -- include: columns
 ;
 
 -- name: release
--- Hands back what execution $2 had begun, as if it had not: the worker lives, so this is no lost execution.
+-- Hands back what execution $2 had begun: its worker lives, so the next claim counts no loss.
 update evaluation_trials as trial
-set status = 'queued', execution = trial.execution - 1
+set status = 'queued'
 where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
 returning
 -- include: columns
@@ -172,7 +175,8 @@ returning
 -- name: interrupt
 -- Ends a trial whose executions were all lost with their workers.
 update evaluation_trials as trial
-set status = 'interrupted', failure_category = 'worker_lost', failure_detail = $3, finished_at = now()
+set status = 'interrupted', lost_executions = trial.lost_executions + 1, failure_category = 'worker_lost',
+  failure_detail = $3, finished_at = now()
 where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
 returning
 -- include: columns

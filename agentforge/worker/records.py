@@ -15,7 +15,7 @@ from db.tenant import Tenant, Transaction
 from db.trials import TRIAL_OPEN, EvaluationTrial, TrialStatus
 from resolvers.pass_at_k import encode, no_estimate, pass_at_k
 
-MOST_EXECUTIONS = 3
+MOST_LOST_EXECUTIONS = 3
 
 
 class SupersededError(RuntimeError):
@@ -28,8 +28,8 @@ async def claim(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial | Non
     It ends here when its last allowed execution was lost. Raises SupersededError when another worker has begun.
     """
     async with tenant.transaction() as transaction:
-        if trial.status == TrialStatus.RUNNING and trial.execution >= MOST_EXECUTIONS:
-            detail = f"{trial.execution} executions were lost with their workers"
+        if trial.status == TrialStatus.RUNNING and trial.lost_executions + 1 >= MOST_LOST_EXECUTIONS:
+            detail = f"{MOST_LOST_EXECUTIONS} executions were lost with their workers"
             if await transaction.fetch_one(trials.INTERRUPT, trial.id, trial.execution, detail) is None:
                 raise SupersededError
             return None

@@ -99,8 +99,10 @@ create table evaluation_trials (
   seed bigint not null,
   status text not null default 'queued'
     check (status in ('queued', 'running', 'completed', 'errored', 'timed_out', 'cancelled', 'interrupted')),
-  -- How often this attempt was started: the fencing token of its lease.
+  -- How often this attempt was started: the fencing token of its lease, which never goes back.
   execution integer not null default 0,
+  -- How many of those starts ended with the loss of their worker.
+  lost_executions integer not null default 0 check (lost_executions between 0 and execution),
   reward double precision check (reward > '-infinity' and reward < 'infinity'),
   failure_category text check (failure_category ~ '^[a-z][a-z0-9_]{0,63}$'),
   failure_detail text,
@@ -179,8 +181,8 @@ begin
 end $$;
 grant update (status, pass_at_k, unscored_attempts, failure_detail, job_id, started_at, finished_at)
   on evaluation_runs to agentforge_app;
-grant update (status, execution, reward, failure_category, failure_detail, stages, metrics, trajectory_artifact_id,
-  started_at, finished_at) on evaluation_trials to agentforge_app;
+grant update (status, execution, lost_executions, reward, failure_category, failure_detail, stages, metrics,
+  trajectory_artifact_id, started_at, finished_at) on evaluation_trials to agentforge_app;
 
 -- Tells listeners what changed: "<organization> <table> <id> <status>". Sent at commit, so what it names can be read.
 create function notify_change() returns trigger

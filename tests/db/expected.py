@@ -35,8 +35,8 @@ GRANTS = {
     "evaluation_trials": {
         "INSERT",
         "SELECT",
-        "UPDATE (execution, failure_category, failure_detail, finished_at, metrics, reward, stages, started_at, "
-        "status, trajectory_artifact_id)",
+        "UPDATE (execution, failure_category, failure_detail, finished_at, lost_executions, metrics, reward, stages, "
+        "started_at, status, trajectory_artifact_id)",
     },
     "evaluator_configurations": {"INSERT", "SELECT"},
     "memberships": {"DELETE", "INSERT", "SELECT", "UPDATE (role)"},

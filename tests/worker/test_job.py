@@ -155,7 +155,8 @@ async def test_a_worker_that_stops_hands_its_run_to_the_next(
             while not marker.exists():  # noqa: ASYNC110 - the agent is another process
                 await asyncio.sleep(0.02)
     run, (trial,) = await run_and_trials(acme, run_id)
-    assert (run.status, trial.status, trial.execution) == ("running", "queued", 0)
+    assert (run.status, trial.status) == ("running", "queued")
+    assert (trial.execution, trial.lost_executions) == (1, 0)
     assert await jobs_left(acme.pool) == 1
 
 
@@ -194,7 +195,7 @@ async def test_an_error_in_one_attempt_loses_no_execution_of_the_others(
     assert run.failure_detail is not None
     assert run.failure_detail.startswith("unexpected error, logged as ")
     assert {trial.failure_category for trial in attempts} == {"environment_failed"}
-    assert [trial.execution for trial in attempts] == [0, 0]
+    assert [trial.lost_executions for trial in attempts] == [0, 0]
 
 
 async def test_a_job_that_cannot_be_read_is_dropped(acme: Tenant, database: DatabaseUrls, tmp_path: Path) -> None:

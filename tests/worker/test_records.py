@@ -10,7 +10,7 @@ import pytest
 
 from agentforge.worker import records
 from agentforge.worker.attempt import Outcome
-from agentforge.worker.records import MOST_EXECUTIONS, SupersededError
+from agentforge.worker.records import MOST_LOST_EXECUTIONS, SupersededError
 from agentforge.worker.steps import Step
 from db import artifacts, rollouts, runs, trials
 from db.embedded import DatabaseUrls
@@ -98,23 +98,26 @@ async def test_only_one_worker_gets_a_trial(acme: Tenant) -> None:
 
 async def test_the_third_lost_execution_is_the_last(acme: Tenant) -> None:
     run, (trial,) = await queued_run(acme)
-    for _ in range(MOST_EXECUTIONS):
+    for _ in range(MOST_LOST_EXECUTIONS):
         trial = await claimed(acme, trial)
     assert await records.claim(acme, trial) is None
     ended = await trial_now(acme, trial)
     assert (ended.status, ended.reward, ended.failure_category) == ("interrupted", None, "worker_lost")
-    assert ended.execution == MOST_EXECUTIONS
+    assert ended.execution == ended.lost_executions == MOST_LOST_EXECUTIONS
     await records.complete_run(acme, run.id)
     assert (await run_now(acme, run.id)).unscored_attempts == 1
 
 
 async def test_what_is_handed_back_is_not_lost(acme: Tenant) -> None:
     _, (trial,) = await queued_run(acme)
-    for _ in range(MOST_EXECUTIONS + 2):
+    for _ in range(MOST_LOST_EXECUTIONS + 2):
         mine = await claimed(acme, trial)
         await records.release(acme, mine)
         trial = await trial_now(acme, trial)
         assert trial.status == "queued"
+        with pytest.raises(SupersededError):
+            await records.finish(acme, mine, OUTCOME)
+    assert (trial.execution, trial.lost_executions) == (MOST_LOST_EXECUTIONS + 2, 0)
     await records.finish(acme, await claimed(acme, trial), OUTCOME)
 
 
