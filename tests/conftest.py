@@ -4,14 +4,14 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 from asyncpg.connection import LoggedQuery
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from db.embedded import DatabaseUrls, embedded_server
 from db.migrate import migrate
@@ -20,14 +20,24 @@ from tests.factory import create_organization
 from tests.service import PROJECT, Client, Service, command_json, running_service, short_directory
 
 
+class OneProcessForTheService(LoadFileScheduling):  # type: ignore[misc]
+    """Each file goes to one process, and all that use the running service to the same one: it starts once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(("tests/contract/", "tests/test_")):
+            return "service"
+        return str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessForTheService:
+    return OneProcessForTheService(config, log)
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[DatabaseUrls]:
     """The embedded server's two roles, in a folder of this run's own."""
-    # Not pytest's tmp_path: a socket's path may be 107 bytes long at most.
-    with tempfile.TemporaryDirectory(prefix="af", ignore_cleanup_errors=True) as directory:
-        Path(directory).chmod(0o755)
-        with embedded_server(Path(directory)) as urls:
-            yield urls
+    with short_directory() as directory, embedded_server(directory) as urls:
+        yield urls
 
 
 def in_database(url: str, database: str) -> str:

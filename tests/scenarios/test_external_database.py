@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from db.embedded import start_server
-from tests.service import PROJECT, Client, command, command_json, running_service, short_directory
+from tests.service import PROJECT, Client, command, command_json, running_service, short_directory, with_the_example
 
 PASSWORD = "a-password"
 
@@ -69,12 +69,15 @@ def test_the_service_runs_on_it(urls: dict[str, str], tmp_path: Path) -> None:
     assert "agentforge migrate" in unmigrated.stderr
     migrated = command("migrate", settings=urls)
     assert migrated.returncode == 0, migrated.stderr
-    with running_service(tmp_path, **app_only) as service:
+    with running_service(tmp_path, "--no-demo", **app_only) as started:
+        service = with_the_example(started, app_only)
+        evaluate = ("evaluate", "admin-console", "--agent", "echo done", "--attempts", "1", "--watch")
+        command_json(*evaluate, settings=app_only)
+        made = command_json("organization", "create", "rival", "--owner", "r@rival.example", settings=app_only)
         run = service.client.graph("{ evaluationRuns { edges { node { status } } } }")["evaluationRuns"]["edges"]
         assert run == [{"node": {"status": "COMPLETED"}}]
-        made = command_json("organization", "create", "acme", "--owner", "a@acme.example", settings=app_only)
-        other = Client(service.url, made["token"])
-        assert other.graph("{ evaluationRuns { totalCount } }") == {"evaluationRuns": {"totalCount": 0}}
+        rival = Client(service.url, made["token"])
+        assert rival.graph("{ evaluationRuns { totalCount } }") == {"evaluationRuns": {"totalCount": 0}}
     assert not (tmp_path / "postgres").exists()
 
 

@@ -21,12 +21,14 @@ from tests.service import (
     eventually,
     running_service,
     short_directory,
+    with_the_example,
 )
 
 RUN = """query($id: ID!) { evaluationRun(id: $id) {
   status unscoredAttempts passAtK { k }
   trials { id attempt status execution reward failureCategory finishedAt trajectory { stepCount } rollout { id } }
 } }"""
+RUNS = "{ evaluationRuns { edges { node { id } } } }"
 
 
 def postgres_of(data_dir: Path) -> psutil.Process | None:
@@ -40,25 +42,11 @@ def postgres_of(data_dir: Path) -> psutil.Process | None:
         return None
 
 
-def test_it_stops_everything_and_finds_its_data_again() -> None:
+def test_prose_tells_what_happened_and_what_to_try_and_the_next_start_finds_it() -> None:
     with short_directory() as directory:
         data_dir = directory / "data"
-        with running_service(data_dir) as service:
-            first = service.client.graph("{ evaluationRuns { edges { node { id } } } }")
-            processes = psutil.Process(service.process.pid).children(recursive=True)
-            assert service.worker() is not None
-            assert service.stop(signal.SIGINT) == 0
-        assert psutil.wait_procs(processes, timeout=5)[1] == []
-        assert postgres_of(data_dir) is None
-        with running_service(data_dir) as service:
-            assert service.client.graph("{ evaluationRuns { edges { node { id } } } }") == first
-            assert service.stop(signal.SIGTERM) == 0
-
-
-def test_prose_tells_what_happened_and_what_to_try() -> None:
-    with short_directory() as directory:
         process = subprocess.Popen(
-            [sys.executable, "-m", "agentforge", "up", "--port", "0", "--data-dir", str(directory / "data")],
+            [sys.executable, "-m", "agentforge", "up", "--port", "0", "--data-dir", str(data_dir)],
             env=environment(PYTHONUNBUFFERED="1"),
             stdout=subprocess.PIPE,
             text=True,
@@ -76,11 +64,19 @@ def test_prose_tells_what_happened_and_what_to_try() -> None:
                 url = link.partition("/sign-in")[0]
                 answer = browser.post(f"{url}/graphql", json={"query": "{ viewer { email role } }"})
                 assert answer.json() == {"data": {"viewer": {"email": "owner@demo.example", "role": "OWNER"}}}
+                first = browser.post(f"{url}/graphql", json={"query": RUNS}).json()["data"]
                 assert httpx.get(link).status_code == 410
+            processes = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
-    for words in ("2 passed, 3 partial, 2 failed, 1 unscored of 8 attempts", "pass@k", "Three things to try"):
-        assert words in text
+        for words in ("2 passed, 3 partial, 2 failed, 1 unscored of 8 attempts", "pass@k", "Three things to try"):
+            assert words in text
+        assert psutil.wait_procs(processes, timeout=5)[1] == []
+        assert postgres_of(data_dir) is None
+        with running_service(data_dir) as service:
+            assert service.worker() is not None
+            assert service.client.graph(RUNS) == first
+            assert service.stop(signal.SIGTERM) == 0
 
 
 def test_no_demo_makes_no_organization() -> None:
@@ -106,11 +102,12 @@ def test_a_taken_port_is_said() -> None:
 @pytest.fixture(scope="module")
 def patient() -> Iterator[Service]:
     """A service whose leases run out soon, for killing its parts."""
+    settings = {"AGENTFORGE_LEASE_SECONDS": "2", "AGENTFORGE_CONCURRENCY": "1"}
     with (
         short_directory() as directory,
-        running_service(directory / "data", AGENTFORGE_LEASE_SECONDS="2", AGENTFORGE_CONCURRENCY="1") as service,
+        running_service(directory / "data", "--no-demo", **settings) as service,
     ):
-        yield service
+        yield with_the_example(service)
 
 
 def agent_that_waits_in_attempt(attempt: int, marker: Path) -> str:
