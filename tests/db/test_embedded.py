@@ -135,6 +135,7 @@ def test_one_that_was_restarted_since_is_stopped_too(folder: Path) -> None:
             "restart",
         ]
         subprocess.run(control, check=True, stdout=subprocess.DEVNULL, user=server.system_user)
+        before.wait(60)
         (after,) = servers(folder)
         assert after != before
         only.leave()
