@@ -7,27 +7,13 @@ from db.configurations import EvaluatorConfiguration
 from db.errors import ConflictError, InvalidInputError
 from db.tenant import Tenant
 from resolvers.names import check_name, check_text
-from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
+from resolvers.pages import Listing, newest_first
 
 MOST_ATTEMPTS = 8
 
 
-LISTING = "configurations newest"
-
-
-def cursor(row: EvaluatorConfiguration) -> str:
-    return encode_cursor(LISTING, str(row.id))
-
-
-async def newest(tenant: Tenant, first: int | None, after: str | None) -> Page[EvaluatorConfiguration]:
-    size = page_size(first)
-    rows = await tenant.fetch(configurations.PAGE, decode_id_cursor(LISTING, after), size + 1)
-
-    async def count() -> int:
-        (total,) = await tenant.fetch(configurations.COUNT)
-        return total.total
-
-    return page(rows, size, after, cursor, count)
+def newest(first: int | None = None, after: str | None = None) -> Listing[EvaluatorConfiguration]:
+    return newest_first("configurations newest", configurations.PAGE, configurations.COUNT, (), first, after)
 
 
 def _check(name: str, attempt_count: int, agent_command: Sequence[str]) -> None:

@@ -5,24 +5,11 @@ from db.environments import Environment
 from db.errors import ConflictError
 from db.tenant import Tenant
 from resolvers.names import check_name, check_slug
-from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
-
-LISTING = "environments newest"
+from resolvers.pages import Listing, newest_first
 
 
-def cursor(row: Environment) -> str:
-    return encode_cursor(LISTING, str(row.id))
-
-
-async def newest(tenant: Tenant, first: int | None, after: str | None) -> Page[Environment]:
-    size = page_size(first)
-    rows = await tenant.fetch(environments.PAGE, decode_id_cursor(LISTING, after), size + 1)
-
-    async def count() -> int:
-        (total,) = await tenant.fetch(environments.COUNT)
-        return total.total
-
-    return page(rows, size, after, cursor, count)
+def newest(first: int | None = None, after: str | None = None) -> Listing[Environment]:
+    return newest_first("environments newest", environments.PAGE, environments.COUNT, (), first, after)
 
 
 async def create(tenant: Tenant, slug: str, name: str) -> Environment:

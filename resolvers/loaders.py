@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar, overload
 from aiodataloader import DataLoader
 
 from db import artifacts, configurations, environments, nodes, reports, rollouts, runs, trials, versions
-from db.counts import ParentCount
 from db.query import Query
 from db.tenant import Tenant
 
@@ -24,23 +23,23 @@ Batch = Callable[[list[Any]], Coroutine[Any, Any, list[Any]]]
 
 @dataclass(frozen=True, slots=True)
 class One(Generic[Row]):
-    """An edge to at most one row for each key."""
+    """An edge to at most one row for each key, which stands in the column `key`."""
 
     query: Query[Row]
-    key: Callable[[Row], Hashable]
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Many(Generic[Row]):
-    """An edge to any number of rows for each key, in the statement's order."""
+    """An edge to any number of rows for each key, which stands in the column `key`, in the statement's order."""
 
     query: Query[Row]
-    key: Callable[[Row], Hashable]
+    key: str
 
 
 def one_per_key(tenant: Tenant, edge: One[Row], arguments: tuple[object, ...]) -> Batch:
     async def load(keys: list[Any]) -> list[Row | None]:
-        found = {edge.key(row): row for row in await tenant.fetch(edge.query, *arguments, keys)}
+        found = {getattr(row, edge.key): row for row in await tenant.fetch(edge.query, *arguments, keys)}
         return [found.get(wanted) for wanted in keys]
 
     return load
@@ -50,7 +49,7 @@ def many_per_key(tenant: Tenant, edge: Many[Row], arguments: tuple[object, ...])
     async def load(keys: list[Any]) -> list[list[Row]]:
         found: defaultdict[Hashable, list[Row]] = defaultdict(list)
         for row in await tenant.fetch(edge.query, *arguments, keys):
-            found[edge.key(row)].append(row)
+            found[getattr(row, edge.key)].append(row)
         return [found[wanted] for wanted in keys]
 
     return load
@@ -91,30 +90,26 @@ class Loaders:
         return row
 
 
-def _parent_count(count: ParentCount) -> Hashable:
-    return count.parent_id
-
-
-NODE = One(nodes.FIND, lambda node: node.id)
-ENVIRONMENT = One(environments.BY_IDS, lambda environment: environment.id)
-ENVIRONMENT_BY_SLUG = One(environments.BY_SLUGS, lambda environment: environment.slug)
-VERSION = One(versions.BY_IDS, lambda version: version.id)
-LATEST_VERSION_OF_ENVIRONMENT = One(versions.LATEST_OF_ENVIRONMENTS, lambda version: version.environment_id)
-VERSIONS_OF_ENVIRONMENT = Many(versions.PAGE_OF_ENVIRONMENTS, lambda version: version.environment_id)
-VERSION_COUNT_OF_ENVIRONMENT = One(versions.COUNT_OF_ENVIRONMENTS, _parent_count)
-PASS_AT_K_OF_VERSION = Many(versions.PASS_AT_K, lambda estimate: estimate.environment_version_id)
-CONFIGURATION = One(configurations.BY_IDS, lambda configuration: configuration.id)
-RUN = One(runs.BY_IDS, lambda run: run.id)
-RUNS_OF_VERSION = Many(runs.PAGE_OF_VERSIONS, lambda run: run.environment_version_id)
-RUN_COUNT_OF_VERSION = One(runs.COUNT_OF_VERSIONS, _parent_count)
-TRIAL = One(trials.BY_IDS, lambda trial: trial.id)
-TRIALS_OF_RUN = Many(trials.BY_RUNS, lambda trial: trial.evaluation_run_id)
-TRIALS_OF_VERSION = Many(trials.PAGE_OF_VERSIONS, lambda trial: trial.environment_version_id)
-TRIAL_COUNT_OF_VERSION = One(trials.COUNT_OF_VERSIONS, _parent_count)
-ARTIFACT = One(artifacts.BY_IDS, lambda artifact: artifact.id)
-STEPS = One(artifacts.STEPS, lambda artifact: artifact.id)
-ROLLOUT = One(rollouts.BY_IDS, lambda rollout: rollout.id)
-ROLLOUT_OF_TRIAL = One(rollouts.BY_TRIALS, lambda rollout: rollout.evaluation_trial_id)
-PREFERENCE_OF_VERSION = One(rollouts.PREFERENCES_OF_VERSIONS, lambda pair: pair.environment_version_id)
-CAPABILITY_GAPS_OF_VERSION = Many(reports.CAPABILITY_GAPS_OF_VERSIONS, lambda count: count.environment_version_id)
-PARTIAL_REWARDS_OF_VERSION = Many(reports.PARTIAL_REWARDS_OF_VERSIONS, lambda reward: reward.environment_version_id)
+NODE = One(nodes.FIND, "id")
+ENVIRONMENT = One(environments.BY_IDS, "id")
+ENVIRONMENT_BY_SLUG = One(environments.BY_SLUGS, "slug")
+VERSION = One(versions.BY_IDS, "id")
+LATEST_VERSION_OF_ENVIRONMENT = One(versions.LATEST_OF_ENVIRONMENTS, "environment_id")
+VERSIONS_OF_ENVIRONMENT = Many(versions.PAGE_OF_ENVIRONMENTS, "environment_id")
+VERSION_COUNT_OF_ENVIRONMENT = One(versions.COUNT_OF_ENVIRONMENTS, "parent_id")
+PASS_AT_K_OF_VERSION = Many(versions.PASS_AT_K, "environment_version_id")
+CONFIGURATION = One(configurations.BY_IDS, "id")
+RUN = One(runs.BY_IDS, "id")
+RUNS_OF_VERSION = Many(runs.PAGE_OF_VERSIONS, "environment_version_id")
+RUN_COUNT_OF_VERSION = One(runs.COUNT_OF_VERSIONS, "parent_id")
+TRIAL = One(trials.BY_IDS, "id")
+TRIALS_OF_RUN = Many(trials.BY_RUNS, "evaluation_run_id")
+TRIALS_OF_VERSION = Many(trials.PAGE_OF_VERSIONS, "environment_version_id")
+TRIAL_COUNT_OF_VERSION = One(trials.COUNT_OF_VERSIONS, "parent_id")
+ARTIFACT = One(artifacts.BY_IDS, "id")
+STEPS = One(artifacts.STEPS, "id")
+ROLLOUT = One(rollouts.BY_IDS, "id")
+ROLLOUT_OF_TRIAL = One(rollouts.BY_TRIALS, "evaluation_trial_id")
+PREFERENCE_OF_VERSION = One(rollouts.PREFERENCES_OF_VERSIONS, "environment_version_id")
+CAPABILITY_GAPS_OF_VERSION = Many(reports.CAPABILITY_GAPS_OF_VERSIONS, "environment_version_id")
+PARTIAL_REWARDS_OF_VERSION = Many(reports.PARTIAL_REWARDS_OF_VERSIONS, "environment_version_id")

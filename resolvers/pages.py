@@ -2,19 +2,49 @@
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 from uuid import UUID
 
 import orjson
 
+from db.counts import Count, ParentCount
 from db.errors import InvalidInputError
+from db.query import Query
+from resolvers.context import Context
+from resolvers.loaders import Many, One
 
 Row = TypeVar("Row")
 
 DEFAULT_SIZE = 50
 LARGEST_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Row]):
+    """One page of a list that the database keeps in order, asked for and not yet looked up.
+
+    `rows` and `count` are statements, or edges where the list is one of each parent. The statement of the rows takes
+    `arguments`, then `position` (the key to continue behind), then how many rows are wanted, then a parent's keys;
+    that of the count takes `arguments`, then a parent's keys. A cursor is made of `cursor_columns`.
+    """
+
+    name: str
+    rows: Query[Row] | Many[Row]
+    count: Query[Count] | One[ParentCount]
+    arguments: tuple[object, ...]
+    position: tuple[object, ...]
+    size: int
+    continued: bool
+    cursor_columns: tuple[str, ...] = ("id",)
+
+    def row_arguments(self) -> tuple[object, ...]:
+        """One row more than the page has tells whether another page follows."""
+        return (*self.arguments, *self.position, self.size + 1)
+
+    def cursor(self, row: Row) -> str:
+        return encode_cursor(self.name, *(getattr(row, column) for column in self.cursor_columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +68,7 @@ def page_size(first: int | None) -> int:
 
 def encode_cursor(listing: str, *key: object) -> str:
     """An opaque text. `listing` is kept in it, so that one list's or order's cursor is not taken for another's."""
-    return base64.urlsafe_b64encode(orjson.dumps([listing, *key])).rstrip(b"=").decode()
+    return base64.urlsafe_b64encode(orjson.dumps([listing, *key], default=str)).rstrip(b"=").decode()
 
 
 def _invalid_cursor() -> InvalidInputError:
@@ -90,12 +120,42 @@ def _uuid(text: object) -> UUID:
         raise _invalid_cursor() from None
 
 
+def newest_first(
+    name: str,
+    rows: Query[Row] | Many[Row],
+    count: Query[Count] | One[ParentCount],
+    arguments: tuple[object, ...],
+    first: int | None,
+    after: str | None,
+) -> Listing[Row]:
+    """A listing in the order of ids. Raises InvalidInputError for a page size or cursor that it cannot have."""
+    size = page_size(first)
+    return Listing(name, rows, count, arguments, (decode_id_cursor(name, after),), size, after is not None)
+
+
+async def fetch(context: Context, listing: Listing[Row], parent: Hashable = None) -> Page[Row]:
+    """The page of a listing; of an edge's, that of `parent`."""
+    if isinstance(listing.rows, Query):
+        rows = await context.tenant.fetch(listing.rows, *listing.row_arguments())
+    else:
+        rows = await context.load(listing.rows, parent, *listing.row_arguments())
+
+    async def count() -> int:
+        if isinstance(listing.count, Query):
+            (total,) = await context.tenant.fetch(listing.count, *listing.arguments)
+            return total.total
+        found = await context.load(listing.count, parent, *listing.arguments)
+        return found.total if found else 0
+
+    return page(rows, listing.size, listing.continued, listing.cursor, count)
+
+
 def page(
     rows: Sequence[Row],
     size: int,
-    after: str | None,
+    continued: bool,
     cursor: Callable[[Row], str],
     count: Callable[[], Awaitable[int]],
 ) -> Page[Row]:
     """The page of `rows`, which were asked for with one more than `size` to know whether more follow."""
-    return Page(rows[:size], len(rows) > size, after is not None, cursor, count)
+    return Page(rows[:size], len(rows) > size, continued, cursor, count)

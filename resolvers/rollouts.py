@@ -7,10 +7,7 @@ from uuid import UUID
 
 from db import rollouts
 from db.rollouts import Rollout, RolloutKind
-from db.tenant import Tenant
-from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
-
-LISTING = "rollouts newest"
+from resolvers.pages import Listing, newest_first
 
 
 class ExportKind(StrEnum):
@@ -40,15 +37,6 @@ class RolloutFilter:
         return (self.environment_version_id, self.evaluation_run_id, self.created_after, self.created_before)
 
 
-async def newest(
-    tenant: Tenant, kind: RolloutKind, rollout_filter: RolloutFilter, first: int | None, after: str | None
-) -> Page[Rollout]:
-    size = page_size(first)
+def newest(kind: RolloutKind, rollout_filter: RolloutFilter, first: int | None, after: str | None) -> Listing[Rollout]:
     arguments = (None if kind is RolloutKind.ALL else kind, *rollout_filter.arguments())
-    rows = await tenant.fetch(rollouts.PAGE, *arguments, decode_id_cursor(LISTING, after), size + 1)
-
-    async def count() -> int:
-        (total,) = await tenant.fetch(rollouts.COUNT, *arguments)
-        return total.total
-
-    return page(rows, size, after, lambda row: encode_cursor(LISTING, str(row.id)), count)
+    return newest_first("rollouts newest", rollouts.PAGE, rollouts.COUNT, arguments, first, after)

@@ -13,10 +13,9 @@ from db.query import Query
 from db.runs import RUN_ENDED, EvaluationRun, ResetMode, RunStatus, RunTrigger
 from db.tenant import Tenant, Transaction
 from db.trials import TrialStatus
-from resolvers.context import Context
 from resolvers.ids import parse_id
 from resolvers.loaders import RUN_COUNT_OF_VERSION, RUNS_OF_VERSION
-from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
+from resolvers.pages import Listing, newest_first
 from resolvers.pass_at_k import encode, no_estimate
 
 PAGES: dict[str, Query[EvaluationRun]] = {"newest": runs.PAGE_NEWEST, "oldest": runs.PAGE_OLDEST}
@@ -48,30 +47,12 @@ class RunFilter:
         )
 
 
-async def in_order(
-    tenant: Tenant, run_filter: RunFilter, order: str, first: int | None, after: str | None
-) -> Page[EvaluationRun]:
-    size = page_size(first)
-    rows = await tenant.fetch(PAGES[order], *run_filter.arguments(), decode_id_cursor(f"runs {order}", after), size + 1)
-
-    async def count() -> int:
-        (total,) = await tenant.fetch(runs.COUNT, *run_filter.arguments())
-        return total.total
-
-    return page(rows, size, after, lambda row: encode_cursor(f"runs {order}", str(row.id)), count)
+def in_order(run_filter: RunFilter, order: str, first: int | None, after: str | None) -> Listing[EvaluationRun]:
+    return newest_first(f"runs {order}", PAGES[order], runs.COUNT, run_filter.arguments(), first, after)
 
 
-async def of_version(
-    context: Context, version_id: UUID, run_filter: RunFilter, first: int | None, after: str | None
-) -> Page[EvaluationRun]:
-    size, arguments = page_size(first), run_filter.arguments()
-    rows = await context.load(RUNS_OF_VERSION, version_id, *arguments, decode_id_cursor("runs newest", after), size + 1)
-
-    async def count() -> int:
-        total = await context.load(RUN_COUNT_OF_VERSION, version_id, *arguments)
-        return total.total if total else 0
-
-    return page(rows, size, after, lambda row: encode_cursor("runs newest", str(row.id)), count)
+def of_version(run_filter: RunFilter, first: int | None, after: str | None) -> Listing[EvaluationRun]:
+    return newest_first("runs newest", RUNS_OF_VERSION, RUN_COUNT_OF_VERSION, run_filter.arguments(), first, after)
 
 
 async def _version_id(transaction: Transaction, text: str) -> UUID:

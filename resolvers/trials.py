@@ -1,23 +1,23 @@
 """Evaluation trials: pages in every order, and the steps of their trajectories."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from db import trials
 from db.query import Query
-from db.tenant import Tenant
 from db.trials import EvaluationTrial
 from resolvers.context import Context
 from resolvers.loaders import STEPS, TRIAL_COUNT_OF_VERSION, TRIALS_OF_VERSION
 from resolvers.pages import (
+    Listing,
     Page,
     decode_id_cursor,
     decode_position_cursor,
     decode_reward_cursor,
     encode_cursor,
+    newest_first,
     page,
     page_size,
 )
@@ -73,43 +73,26 @@ class Step:
     observation: str
 
 
-def _cursor(order: str) -> Callable[[EvaluationTrial], str]:
-    if order in ("reward_highest", "reward_lowest"):
-        return lambda row: encode_cursor(f"trials {order}", str(row.id), row.reward)
-    return lambda row: encode_cursor(f"trials {order}", str(row.id))
-
-
-async def in_order(
-    tenant: Tenant, trial_filter: TrialFilter, order: str, first: int | None, after: str | None
-) -> Page[EvaluationTrial]:
+def in_order(trial_filter: TrialFilter, order: str, first: int | None, after: str | None) -> Listing[EvaluationTrial]:
+    """Raises InvalidInputError for a page size or cursor that it cannot have."""
+    name, by_reward = f"trials {order}", order in ("reward_highest", "reward_lowest")
     size = page_size(first)
-    identifier, reward = (
-        decode_reward_cursor(f"trials {order}", after)
-        if order in ("reward_highest", "reward_lowest")
-        else (decode_id_cursor(f"trials {order}", after), None)
-    )
-    rows = await tenant.fetch(PAGES[order], *trial_filter.arguments(), identifier, reward, size + 1)
-
-    async def count() -> int:
-        (total,) = await tenant.fetch(trials.COUNT, *trial_filter.arguments())
-        return total.total
-
-    return page(rows, size, after, _cursor(order), count)
-
-
-async def of_version(
-    context: Context, version_id: UUID, trial_filter: TrialFilter, first: int | None, after: str | None
-) -> Page[EvaluationTrial]:
-    size, arguments = page_size(first), trial_filter.arguments()
-    rows = await context.load(
-        TRIALS_OF_VERSION, version_id, *arguments, decode_id_cursor("trials newest", after), size + 1
+    return Listing(
+        name,
+        PAGES[order],
+        trials.COUNT,
+        trial_filter.arguments(),
+        decode_reward_cursor(name, after) if by_reward else (decode_id_cursor(name, after), None),
+        size,
+        after is not None,
+        ("id", "reward") if by_reward else ("id",),
     )
 
-    async def count() -> int:
-        total = await context.load(TRIAL_COUNT_OF_VERSION, version_id, *arguments)
-        return total.total if total else 0
 
-    return page(rows, size, after, _cursor("newest"), count)
+def of_version(trial_filter: TrialFilter, first: int | None, after: str | None) -> Listing[EvaluationTrial]:
+    return newest_first(
+        "trials newest", TRIALS_OF_VERSION, TRIAL_COUNT_OF_VERSION, trial_filter.arguments(), first, after
+    )
 
 
 async def steps(
@@ -127,4 +110,4 @@ async def steps(
     async def count() -> int:
         return step_count
 
-    return page(rows, size, after, lambda row: encode_cursor("steps", row.position), count)
+    return page(rows, size, after is not None, lambda row: encode_cursor("steps", row.position), count)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from uuid import UUID
 
 from pydantic import ValidationError
 
@@ -12,31 +11,16 @@ from db.errors import InvalidInputError, NotFoundError
 from db.query import Json
 from db.tenant import Tenant
 from db.versions import EnvironmentVersion
-from resolvers.context import Context
 from resolvers.ids import parse_id
 from resolvers.loaders import VERSION_COUNT_OF_ENVIRONMENT, VERSIONS_OF_ENVIRONMENT
 from resolvers.manifest import Manifest, parse_manifest
-from resolvers.pages import Page, decode_id_cursor, encode_cursor, page, page_size
+from resolvers.pages import Listing, newest_first
 
-LISTING = "versions newest"
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-def cursor(row: EnvironmentVersion) -> str:
-    return encode_cursor(LISTING, str(row.id))
-
-
-async def of_environment(
-    context: Context, environment_id: UUID, first: int | None, after: str | None
-) -> Page[EnvironmentVersion]:
-    size = page_size(first)
-    rows = await context.load(VERSIONS_OF_ENVIRONMENT, environment_id, decode_id_cursor(LISTING, after), size + 1)
-
-    async def count() -> int:
-        total = await context.load(VERSION_COUNT_OF_ENVIRONMENT, environment_id)
-        return total.total if total else 0
-
-    return page(rows, size, after, cursor, count)
+def of_environment(first: int | None = None, after: str | None = None) -> Listing[EnvironmentVersion]:
+    return newest_first("versions newest", VERSIONS_OF_ENVIRONMENT, VERSION_COUNT_OF_ENVIRONMENT, (), first, after)
 
 
 def canonical_manifest(manifest: object) -> str:

@@ -1,14 +1,13 @@
 """Relay connections over pages of rows."""
 
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import strawberry
 
 from resolvers.pages import Page
 
 NodeType = TypeVar("NodeType")
-Row = TypeVar("Row")
 
 
 @strawberry.type
@@ -36,8 +35,8 @@ class Connection(Generic[NodeType]):
         return await self.count()
 
 
-def connection(page: Page[Row], node: Callable[[Row], NodeType]) -> Connection[NodeType]:
-    edges = [Edge(cursor=page.cursor(row), node=node(row)) for row in page.rows]
+def connection(page: Page[Any]) -> Connection[Any]:
+    edges = [Edge(cursor=page.cursor(row), node=row) for row in page.rows]
     return Connection(
         edges=edges,
         page_info=PageInfo(

@@ -1,8 +1,6 @@
 """Capability gaps and partial rewards."""
 
 from datetime import datetime
-from typing import Self
-from uuid import UUID
 
 import strawberry
 
@@ -11,7 +9,7 @@ from resolvers import reports
 from resolvers.loaders import TRIAL
 from resolvers.reports import ReportFilter
 from schema.filters import filter_id, moment
-from schema.info import Info
+from schema.sources import OverRow, edge
 from schema.trial import EvaluationTrial
 
 
@@ -46,44 +44,30 @@ def parse_report_filter(given: CapabilityGapFilter | PartialRewardFilter | None)
 
 
 @strawberry.type
-class CapabilityGap:
+class CapabilityGap(OverRow):
+    row = reports.CapabilityGap
+
     failure_category: str
     trials: int
-    latest_trial_id: strawberry.Private[UUID]
-
-    @classmethod
-    def of(cls, gap: reports.CapabilityGap) -> Self:
-        return cls(failure_category=gap.failure_category, trials=gap.trials, latest_trial_id=gap.latest_trial_id)
-
-    @strawberry.field
-    async def latest_trial(self, info: Info) -> EvaluationTrial:
-        return EvaluationTrial.of(await info.context.load.required(TRIAL, self.latest_trial_id))
+    latest_trial: EvaluationTrial = edge(TRIAL, key="latest_trial_id")
 
 
 @strawberry.type(description="Real failure_category values, counted. Nothing else.")
-class CapabilityGapReport:
+class CapabilityGapReport(OverRow):
+    row = reports.CapabilityGapReport
+
     trials: int = strawberry.field(description="Trials looked at that have ended.")
     categorized: int = strawberry.field(description="Those of them with a failure category.")
     gaps: list[CapabilityGap]
 
-    @classmethod
-    def of(cls, report: reports.CapabilityGapReport) -> Self:
-        return cls(
-            trials=report.trials,
-            categorized=report.categorized,
-            gaps=[CapabilityGap.of(gap) for gap in report.gaps],
-        )
-
 
 @strawberry.type(description="One stage_* key over the trials whose worker wrote it.")
-class PartialReward:
+class PartialReward(OverRow):
+    row = rows.PartialReward
+
     stage: str
     trials: int
     mean: float
     min: float
     max: float
     full: int = strawberry.field(description="Trials whose value is 1.")
-
-    @classmethod
-    def of(cls, row: rows.PartialReward) -> Self:
-        return cls(stage=row.stage, trials=row.trials, mean=row.mean, min=row.min, max=row.max, full=row.full)

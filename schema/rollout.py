@@ -10,12 +10,13 @@ import strawberry
 from db import rollouts
 from db.rollouts import RolloutKind
 from resolvers.loaders import ROLLOUT, RUN, TRIAL, VERSION
-from resolvers.rollouts import ExportKind, RolloutFilter
+from resolvers.pages import Listing
+from resolvers.rollouts import ExportKind, RolloutFilter, newest
 from schema.filters import filter_id, moment
-from schema.info import Info
 from schema.node import Node
 from schema.run import EvaluationRun
 from schema.scalars import BigInt
+from schema.sources import OverRow, edge, stored
 from schema.stage import Stage
 from schema.trial import EvaluationTrial
 
@@ -45,62 +46,41 @@ class RolloutFilterInput:
         )
 
 
+def rollouts_of_kind(
+    kind: RolloutKind | None = None,
+    filter: RolloutFilterInput | None = None,
+    first: int | None = None,
+    after: str | None = None,
+) -> Listing[rollouts.Rollout]:
+    return newest(kind or RolloutKind.ALL, RolloutFilterInput.parse(filter), first, after)
+
+
 @strawberry.type
-class Rollout(Node):
+class Rollout(OverRow, Node):
+    row = rollouts.Rollout
+
     seed: BigInt
     reward: float | None
-    stages: list[Stage]
+    stages: list[Stage] = stored("stages", Stage)
     created_at: datetime
-    row: strawberry.Private[rollouts.Rollout]
-
-    @classmethod
-    def of(cls, row: rollouts.Rollout) -> Self:
-        return cls(
-            id=strawberry.ID(str(row.id)),
-            seed=BigInt(row.seed),
-            reward=row.reward,
-            stages=Stage.all_of(row.stages),
-            created_at=row.created_at,
-            row=row,
-        )
-
-    @strawberry.field
-    async def trial(self, info: Info) -> EvaluationTrial:
-        return EvaluationTrial.of(await info.context.load.required(TRIAL, self.row.evaluation_trial_id))
-
-    @strawberry.field
-    async def environment_version(
-        self, info: Info
-    ) -> Annotated["EnvironmentVersion", strawberry.lazy("schema.version")]:
-        from schema.version import EnvironmentVersion
-
-        return EnvironmentVersion.of(await info.context.load.required(VERSION, self.row.environment_version_id))
-
-    @strawberry.field
-    async def evaluation_run(self, info: Info) -> EvaluationRun:
-        return EvaluationRun.of(await info.context.load.required(RUN, self.row.evaluation_run_id))
+    trial: EvaluationTrial = edge(TRIAL, key="evaluation_trial_id")
+    environment_version: Annotated["EnvironmentVersion", strawberry.lazy("schema.version")] = edge(
+        VERSION, key="environment_version_id"
+    )
+    evaluation_run: EvaluationRun = edge(RUN, key="evaluation_run_id")
 
 
 @strawberry.type(
     description="The highest against the lowest scored rollout of one environment version; "
     "null where they do not differ."
 )
-class PreferencePair:
+class PreferencePair(OverRow):
+    row = rollouts.PreferencePair
+
     preferred_reward: float
     rejected_reward: float
-    row: strawberry.Private[rollouts.PreferencePair]
-
-    @classmethod
-    def of(cls, row: rollouts.PreferencePair) -> Self:
-        return cls(preferred_reward=row.preferred_reward, rejected_reward=row.rejected_reward, row=row)
-
-    @strawberry.field
-    async def preferred(self, info: Info) -> Rollout:
-        return Rollout.of(await info.context.load.required(ROLLOUT, self.row.preferred))
-
-    @strawberry.field
-    async def rejected(self, info: Info) -> Rollout:
-        return Rollout.of(await info.context.load.required(ROLLOUT, self.row.rejected))
+    preferred: Rollout = edge(ROLLOUT, key="preferred")
+    rejected: Rollout = edge(ROLLOUT, key="rejected")
 
 
 @strawberry.type

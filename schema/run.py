@@ -2,21 +2,21 @@
 
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 
 from db import runs
 from db.runs import ResetMode, RunStatus, RunTrigger
-from resolvers import pass_at_k
 from resolvers.loaders import CONFIGURATION, TRIALS_OF_RUN, VERSION
-from resolvers.runs import RunFilter
+from resolvers.pages import Listing
+from resolvers.runs import RunFilter, in_order, of_version
 from schema.configuration import EvaluatorConfiguration
 from schema.filters import filter_id, moment, values
-from schema.info import Info
 from schema.node import Node
 from schema.pass_at_k import PassAtK
 from schema.scalars import BigInt
+from schema.sources import OverRow, edge, stored
 
 if TYPE_CHECKING:
     from schema.trial import EvaluationTrial
@@ -55,15 +55,35 @@ class EvaluationRunFilter:
         )
 
 
+def runs_in_order(
+    filter: EvaluationRunFilter | None = None,
+    order_by: EvaluationRunOrder | None = None,
+    first: int | None = None,
+    after: str | None = None,
+) -> Listing[runs.EvaluationRun]:
+    order = (order_by or EvaluationRunOrder.NEWEST).value
+    return in_order(EvaluationRunFilter.parse(filter), order, first, after)
+
+
+def runs_of_version(
+    filter: EvaluationRunFilter | None = None, first: int | None = None, after: str | None = None
+) -> Listing[runs.EvaluationRun]:
+    return of_version(EvaluationRunFilter.parse(filter), first, after)
+
+
 @strawberry.type
-class EvaluationRun(Node):
+class EvaluationRun(OverRow, Node):
+    row = runs.EvaluationRun
+
     trigger: RunTrigger
     reset_mode: ResetMode | None = strawberry.field(description="Set on a reset only.")
     seed: BigInt
     attempt_count: int
     status: RunStatus
-    pass_at_k: list[PassAtK] = strawberry.field(
-        description="Empty until the run has ended; then k = 1 to the number of attempts."
+    pass_at_k: list[PassAtK] = stored(
+        "pass_at_k",
+        PassAtK,
+        description="Empty until the run has ended; then k = 1 to the number of attempts.",
     )
     unscored_attempts: int | None = strawberry.field(
         description="Attempts that errored or were never scored; they count as not passed. Null until the run ended."
@@ -72,41 +92,8 @@ class EvaluationRun(Node):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    row: strawberry.Private[runs.EvaluationRun]
-
-    @classmethod
-    def of(cls, row: runs.EvaluationRun) -> Self:
-        return cls(
-            id=strawberry.ID(str(row.id)),
-            trigger=RunTrigger(row.trigger),
-            reset_mode=ResetMode(row.reset_mode) if row.reset_mode else None,
-            seed=BigInt(row.seed),
-            attempt_count=row.attempt_count,
-            status=RunStatus(row.status),
-            pass_at_k=[PassAtK.of(estimate) for estimate in pass_at_k.decode(row.pass_at_k)],
-            unscored_attempts=row.unscored_attempts,
-            failure_detail=row.failure_detail,
-            created_at=row.created_at,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            row=row,
-        )
-
-    @strawberry.field
-    async def environment_version(
-        self, info: Info
-    ) -> Annotated["EnvironmentVersion", strawberry.lazy("schema.version")]:
-        from schema.version import EnvironmentVersion
-
-        return EnvironmentVersion.of(await info.context.load.required(VERSION, self.row.environment_version_id))
-
-    @strawberry.field
-    async def evaluator_configuration(self, info: Info) -> EvaluatorConfiguration:
-        row = await info.context.load.required(CONFIGURATION, self.row.evaluator_configuration_id)
-        return EvaluatorConfiguration.of(row)
-
-    @strawberry.field
-    async def trials(self, info: Info) -> list[Annotated["EvaluationTrial", strawberry.lazy("schema.trial")]]:
-        from schema.trial import EvaluationTrial
-
-        return [EvaluationTrial.of(row) for row in await info.context.load(TRIALS_OF_RUN, self.row.id)]
+    environment_version: Annotated["EnvironmentVersion", strawberry.lazy("schema.version")] = edge(
+        VERSION, key="environment_version_id"
+    )
+    evaluator_configuration: EvaluatorConfiguration = edge(CONFIGURATION, key="evaluator_configuration_id")
+    trials: list[Annotated["EvaluationTrial", strawberry.lazy("schema.trial")]] = edge(TRIALS_OF_RUN, key="id")

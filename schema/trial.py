@@ -1,9 +1,8 @@
 """Evaluation trials."""
 
-import json
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 from strawberry.scalars import JSON
@@ -12,12 +11,13 @@ from db import trials
 from db.trials import TrialStatus
 from resolvers.loaders import ARTIFACT, ROLLOUT_OF_TRIAL, RUN, VERSION
 from resolvers.names import check_text
-from resolvers.trials import TrialFilter
+from resolvers.pages import Listing
+from resolvers.trials import TrialFilter, in_order, of_version
 from schema.filters import filter_id, filter_text, moment, values
-from schema.info import Info
 from schema.node import Node
 from schema.run import EvaluationRun
 from schema.scalars import BigInt
+from schema.sources import OverRow, edge, stored
 from schema.stage import Stage
 from schema.trajectory import Trajectory
 
@@ -71,60 +71,42 @@ class EvaluationTrialFilter:
         )
 
 
+def trials_in_order(
+    filter: EvaluationTrialFilter | None = None,
+    order_by: EvaluationTrialOrder | None = None,
+    first: int | None = None,
+    after: str | None = None,
+) -> Listing[trials.EvaluationTrial]:
+    order = (order_by or EvaluationTrialOrder.NEWEST).value
+    return in_order(EvaluationTrialFilter.parse(filter), order, first, after)
+
+
+def trials_of_version(
+    filter: EvaluationTrialFilter | None = None, first: int | None = None, after: str | None = None
+) -> Listing[trials.EvaluationTrial]:
+    return of_version(EvaluationTrialFilter.parse(filter), first, after)
+
+
 @strawberry.type(description="One attempt. Status, reward and failure are separate facts.")
-class EvaluationTrial(Node):
+class EvaluationTrial(OverRow, Node):
+    row = trials.EvaluationTrial
+
     attempt: int = strawberry.field(description="1 to the run's attemptCount.")
     seed: BigInt
     status: TrialStatus
     reward: float | None = strawberry.field(description="Null when unscored.")
     failure_category: str | None
     failure_detail: str | None
-    stages: list[Stage] = strawberry.field(description="The stage_* keys that the worker wrote; empty until it did.")
-    metrics: JSON | None
+    stages: list[Stage] = stored(
+        "stages", Stage, description="The stage_* keys that the worker wrote; empty until it did."
+    )
+    metrics: JSON | None = stored("metrics")
     execution: int = strawberry.field(description="How often a worker has started this attempt.")
     started_at: datetime | None
     finished_at: datetime | None
-    row: strawberry.Private[trials.EvaluationTrial]
-
-    @classmethod
-    def of(cls, row: trials.EvaluationTrial) -> Self:
-        return cls(
-            id=strawberry.ID(str(row.id)),
-            attempt=row.attempt,
-            seed=BigInt(row.seed),
-            status=TrialStatus(row.status),
-            reward=row.reward,
-            failure_category=row.failure_category,
-            failure_detail=row.failure_detail,
-            stages=Stage.all_of(row.stages),
-            metrics=None if row.metrics is None else json.loads(row.metrics),
-            execution=row.execution,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            row=row,
-        )
-
-    @strawberry.field
-    async def run(self, info: Info) -> EvaluationRun:
-        return EvaluationRun.of(await info.context.load.required(RUN, self.row.evaluation_run_id))
-
-    @strawberry.field
-    async def environment_version(
-        self, info: Info
-    ) -> Annotated["EnvironmentVersion", strawberry.lazy("schema.version")]:
-        from schema.version import EnvironmentVersion
-
-        return EnvironmentVersion.of(await info.context.load.required(VERSION, self.row.environment_version_id))
-
-    @strawberry.field
-    async def trajectory(self, info: Info) -> Trajectory | None:
-        if self.row.trajectory_artifact_id is None:
-            return None
-        return Trajectory.of(await info.context.load.required(ARTIFACT, self.row.trajectory_artifact_id))
-
-    @strawberry.field
-    async def rollout(self, info: Info) -> Annotated["Rollout", strawberry.lazy("schema.rollout")] | None:
-        from schema.rollout import Rollout
-
-        row = await info.context.load(ROLLOUT_OF_TRIAL, self.row.id)
-        return Rollout.of(row) if row else None
+    run: EvaluationRun = edge(RUN, key="evaluation_run_id")
+    environment_version: Annotated["EnvironmentVersion", strawberry.lazy("schema.version")] = edge(
+        VERSION, key="environment_version_id"
+    )
+    trajectory: Trajectory | None = edge(ARTIFACT, key="trajectory_artifact_id")
+    rollout: Annotated["Rollout", strawberry.lazy("schema.rollout")] | None = edge(ROLLOUT_OF_TRIAL, key="id")

@@ -9,6 +9,7 @@ from db import accounts
 from db.accounts import Identity
 from schema.info import Info
 from schema.node import Node
+from schema.sources import OverRow
 
 
 @strawberry.enum
@@ -20,13 +21,11 @@ class MemberRole(Enum):
 
 
 @strawberry.type
-class Organization(Node):
+class Organization(OverRow, Node):
+    row = accounts.Organization
+
     slug: str
     name: str
-
-    @classmethod
-    def of(cls, row: accounts.Organization) -> Self:
-        return cls(id=strawberry.ID(str(row.id)), slug=row.slug, name=row.name)
 
 
 async def current_organization(info: Info) -> Organization:

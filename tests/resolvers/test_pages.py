@@ -61,6 +61,6 @@ def test_a_page_shows_its_size_and_knows_of_one_more(rows: list[int], size: int,
     async def count() -> int:
         return len(rows)
 
-    made: Page[int] = page(rows[: size + 1], size, after, str, count)
+    made: Page[int] = page(rows[: size + 1], size, after is not None, str, count)
     assert list(made.rows) == rows[:size]
     assert (made.has_next_page, made.has_previous_page) == (len(rows) > size, after is not None)

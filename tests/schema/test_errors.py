@@ -94,7 +94,7 @@ async def test_a_missing_row_that_must_be_there_is_masked_too(world: World, data
             world.tenant, "{ evaluationRuns(first: 1) { edges { node { evaluatorConfiguration { id } } } } }"
         )
     assert result.errors
-    logged_id(dict(result.errors[0].formatted), logs, "configurations.by_ids")
+    logged_id(dict(result.errors[0].formatted), logs, "EvaluationRun.evaluatorConfiguration")
 
 
 async def test_errors_are_logged_once(acme: Tenant, database: DatabaseUrls, caplog: pytest.LogCaptureFixture) -> None:
