@@ -1,6 +1,7 @@
 """Named statements: the text lives in db/*.sql, the row class is declared here in Python."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,6 +23,21 @@ class Query(Generic[Row]):
     name: str
     text: str
     row: type[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a statement's rows, as it is or as text."""
+
+    name: str
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Some columns of a statement, in an order of their own."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +66,10 @@ def query(name: str, row: type[Row]) -> Query[Row]:
     file, block = name.split(".")
     # The name stays in the text sent, so that logs and pg_stat_activity tell statements apart.
     return Query(name, f"-- {name}\n{blocks(file).statements[block]}", row)
+
+
+def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:
+    """The statement's rows in its own order, with only `columns`: PostgreSQL computes nothing that is not selected."""
+    selected = ", ".join(f'row."{column.name}"{"::text" if column.text else ""}' for column in columns)
+    head, _, body = query.text.partition("\n")
+    return Projection(f"{head}\nselect {selected} from (\n{body.rstrip().removesuffix(';')}\n) row")

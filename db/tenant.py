@@ -1,16 +1,16 @@
 """One organization's view of the database."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from db.query import Query
+from db.query import Projection, Query
 
 Row = TypeVar("Row")
 Pool = asyncpg.Pool  # asyncpg's own name, so that other layers need not import asyncpg
@@ -25,6 +25,10 @@ class Transaction:
     async def fetch(self, query: Query[Row], *args: object) -> list[Row]:
         records = await self.connection.fetch(query.text, *args)
         return [query.row(**record) for record in records]
+
+    async def select(self, projection: Projection, *args: object) -> Sequence[Any]:
+        """Rows that are sequences of values, in the order of the projection's columns."""
+        return await self.connection.fetch(projection.text, *args)
 
     async def fetch_one(self, query: Query[Row], *args: object) -> Row | None:
         """The only row, or None; more than one is an error of the statement."""

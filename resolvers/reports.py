@@ -43,15 +43,15 @@ class CapabilityGapReport:
 
     trials: int
     categorized: int
-    gaps: list[CapabilityGap]
+    gaps: tuple[CapabilityGap, ...]
 
 
 def gap_report(counts: Sequence[CategoryCount]) -> CapabilityGapReport:
-    gaps = [
+    gaps = tuple(
         CapabilityGap(count.failure_category, count.trials, count.latest_trial_id)
         for count in counts
         if count.failure_category is not None
-    ]
+    )
     return CapabilityGapReport(sum(count.trials for count in counts), sum(gap.trials for gap in gaps), gaps)
 
 

@@ -1,0 +1,128 @@
+"""Documents that were asked before: parsed, validated and planned once, within bounds, and without any data."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import strawberry
+from graphql import (
+    DirectiveNode,
+    DocumentNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    OperationDefinitionNode,
+    OperationType,
+    VariableNode,
+    Visitor,
+    get_variable_values,
+    parse,
+    specified_rules,
+    validate,
+    visit,
+)
+from graphql.execution.values import VariableValues
+
+from schema.compiled.plan import Plan, Planner
+from schema.compiled.selections import CannotCompileError, Selections
+from schema.limits import MOST_TOKENS, LimitsRule
+
+#: Of documents' text in all; a parsed and planned document takes some fifty times its text.
+MOST_CHARACTERS: Final = 1_000_000
+#: Of one operation: each combination of values of the variables that decide what is asked has a plan of its own.
+MOST_PLANS: Final = 16
+
+
+class _Deciding(Visitor):
+    """Finds the variables of directives: they decide which fields are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def enter_directive(self, node: DirectiveNode, *_: object) -> None:
+        values = [argument.value for argument in node.arguments or ()]
+        self.names |= {value.name.value for value in values if isinstance(value, VariableNode)}
+
+
+@dataclass(slots=True)
+class Operation:
+    """A query of a document, with its plans by the values of its deciding variables."""
+
+    schema: strawberry.Schema
+    node: OperationDefinitionNode
+    fragments: dict[str, FragmentDefinitionNode]
+    deciding: tuple[str, ...]
+    plans: OrderedDict[tuple[object, ...], Plan | None] = field(default_factory=OrderedDict)
+
+    def variables(self, given: Mapping[str, Any]) -> VariableValues | None:
+        """The coerced values, or None when some do not fit."""
+        coerced = get_variable_values(self.schema._schema, self.node.variable_definitions or (), dict(given))
+        return None if isinstance(coerced, list) else coerced
+
+    def plan(self, variables: VariableValues) -> Plan | None:
+        """None for what takes Strawberry's executor."""
+        decided = tuple(variables.coerced.get(name) for name in self.deciding)
+        if decided not in self.plans:
+            try:
+                selections = Selections(self.schema._schema, self.fragments, variables)
+                self.plans[decided] = Planner(self.schema, selections).plan(self.node)
+            except CannotCompileError:
+                self.plans[decided] = None
+            if len(self.plans) > MOST_PLANS:
+                self.plans.popitem(last=False)
+        return self.plans[decided]
+
+
+@dataclass(slots=True)
+class Document:
+    """Its operations by name; none for a document that is no valid one or that holds no query."""
+
+    operations: dict[str, Operation]
+
+    def operation(self, name: str | None) -> Operation | None:
+        if name is None:
+            return next(iter(self.operations.values())) if len(self.operations) == 1 else None
+        return self.operations.get(name) if name else None
+
+
+@dataclass(slots=True)
+class Documents:
+    """The documents asked last, by their text."""
+
+    schema: strawberry.Schema
+    known: OrderedDict[str, Document] = field(default_factory=OrderedDict)
+    characters: int = 0
+
+    def find(self, text: str) -> Document:
+        document = self.known.get(text)
+        if document is not None:
+            self.known.move_to_end(text)
+            return document
+        document = self.known[text] = self._read(text)
+        self.characters += len(text)
+        while self.characters > MOST_CHARACTERS:
+            forgotten, _ = self.known.popitem(last=False)
+            self.characters -= len(forgotten)
+        return document
+
+    def _read(self, text: str) -> Document:
+        try:
+            node = parse(text, max_tokens=MOST_TOKENS)
+        except (GraphQLError, RecursionError):
+            return Document({})
+        if validate(self.schema._schema, node, [*specified_rules, LimitsRule]):
+            return Document({})
+        return Document(self._operations(node))
+
+    def _operations(self, node: DocumentNode) -> dict[str, Operation]:
+        fragments = {one.name.value: one for one in node.definitions if isinstance(one, FragmentDefinitionNode)}
+        operations = [one for one in node.definitions if isinstance(one, OperationDefinitionNode)]
+        if any(one.operation is not OperationType.QUERY for one in operations):
+            return {}
+        decide = _Deciding()
+        visit(node, decide)
+        deciding = tuple(sorted(decide.names))
+        return {
+            one.name.value if one.name else "": Operation(self.schema, one, fragments, deciding) for one in operations
+        }
