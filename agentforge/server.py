@@ -31,7 +31,8 @@ class _Server(uvicorn.Server):
 def bind(settings: Settings) -> socket.socket:
     """The socket to listen on; port 0 takes a free one. Raises OSError when the port is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol named, asyncio sends each part of an answer at once; else clients wait 40 ms for the second one.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))

@@ -77,7 +77,7 @@ select concat(
   '","evaluationRunId":"', rollout.evaluation_run_id,
   '","stages":{', (
     select string_agg(concat(stage.value -> 'name', ':', stage.value -> 'value'), ',' order by stage.position)
-    from jsonb_array_elements(trial.stages) with ordinality as stage (value, position)
+    from json_array_elements(trial.stages) with ordinality as stage (value, position)
   ), '}}'
 ) as line
 from rollouts rollout

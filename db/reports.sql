@@ -39,7 +39,7 @@ order by trial.environment_version_id, trials desc, trial.failure_category;
 select
 -- include: reward_columns
 from evaluation_trials trial
-cross join lateral jsonb_to_recordset(trial.stages) as stage (name text, value double precision)
+cross join lateral json_to_recordset(trial.stages) as stage (name text, value double precision)
 where
 -- include: matches
 group by stage.name
@@ -49,7 +49,7 @@ order by stage.name;
 select trial.environment_version_id,
 -- include: reward_columns
 from evaluation_trials trial
-cross join lateral jsonb_to_recordset(trial.stages) as stage (name text, value double precision)
+cross join lateral json_to_recordset(trial.stages) as stage (name text, value double precision)
 where trial.environment_version_id = any($1::uuid[])
 group by trial.environment_version_id, stage.name
 order by trial.environment_version_id, stage.name;

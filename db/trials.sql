@@ -12,7 +12,7 @@
   and ($6::double precision is null or trial.reward >= $6)
   and ($7::double precision is null or trial.reward < $7)
   and ($8::text is null or exists (
-    select from jsonb_to_recordset(trial.stages) as stage (name text, value double precision)
+    select from json_to_recordset(trial.stages) as stage (name text, value double precision)
     where stage.name = $8 and ($9::double precision is null or stage.value < $9)
   ))
   and ($10::timestamptz is null or trial.created_at > $10)

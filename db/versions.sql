@@ -56,7 +56,7 @@ select
   run.environment_version_id, estimate.k,
   avg(estimate.estimate) as estimate, avg(estimate."passHatK") as pass_hat_k
 from evaluation_runs run
-cross join lateral jsonb_to_recordset(run.pass_at_k)
+cross join lateral json_to_recordset(run.pass_at_k)
   as estimate (k int, estimate double precision, "passHatK" double precision)
 where run.environment_version_id = any($1::uuid[])
 group by run.environment_version_id, estimate.k

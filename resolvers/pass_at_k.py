@@ -42,7 +42,8 @@ def no_estimate(attempts: int) -> list[PassAtK]:
 
 def encode(estimates: list[PassAtK]) -> Json:
     """The API's shape, as the database keeps it."""
-    return Json(json.dumps([{"k": one.k, "estimate": one.estimate, "passHatK": one.pass_hat_k} for one in estimates]))
+    shown = [{"k": one.k, "estimate": one.estimate, "passHatK": one.pass_hat_k} for one in estimates]
+    return Json(json.dumps(shown, separators=(",", ":")))
 
 
 def decode(text: Json) -> list[PassAtK]:

@@ -19,7 +19,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def api(data_dir: DataDir = None) -> None:
     """Serve the API until Ctrl-C or SIGTERM."""
-    run(_api(load_settings(data_dir)))
+    run(_api(load_settings(data_dir)), serving=True)
 
 
 async def _api(settings: "Settings") -> None:

@@ -33,7 +33,7 @@ def up(
     settings = load_settings(data_dir)
     if port is not None:
         settings = settings.model_copy(update={"port": port})
-    run(_up(settings, demo, as_json))
+    run(_up(settings, demo, as_json), serving=True)
 
 
 async def _up(settings: "Settings", with_demo: bool, as_json: bool) -> None:

@@ -87,7 +87,7 @@ async def _finish_running(
         outcome.reward,
         outcome.failure_category,
         outcome.failure_detail,
-        json.dumps([{"name": name, "value": value} for name, value in outcome.stages]),
+        json.dumps([{"name": name, "value": value} for name, value in outcome.stages], separators=(",", ":")),
         json.dumps(outcome.metrics),
         artifact_id,
     )

@@ -72,8 +72,8 @@ create table evaluation_runs (
   seed bigint not null,
   attempt_count integer not null check (attempt_count between 1 and 8),
   status text not null default 'queued' check (status in ('queued', 'running', 'completed', 'cancelled', 'failed')),
-  -- In the API's shape: [{"k": 1, "estimate": 0.5, "passHatK": 0.5}, ...].
-  pass_at_k jsonb not null default '[]',
+  -- In the API's shape, and json so that reading it is copying it: [{"k": 1, "estimate": 0.5, "passHatK": 0.5}, ...].
+  pass_at_k json not null default '[]',
   -- Attempts that errored or were never scored; they count as not passed.
   unscored_attempts integer,
   failure_detail text,
@@ -106,8 +106,8 @@ create table evaluation_trials (
   reward double precision check (reward > '-infinity' and reward < 'infinity'),
   failure_category text check (failure_category ~ '^[a-z][a-z0-9_]{0,63}$'),
   failure_detail text,
-  -- In the API's shape: [{"name": "stage_inventory", "value": 1}, ...].
-  stages jsonb not null default '[]',
+  -- In the API's shape, and json so that reading it is copying it: [{"name": "stage_inventory", "value": 1}, ...].
+  stages json not null default '[]',
   metrics json,
   trajectory_artifact_id uuid,
   created_at timestamptz not null default now(),
