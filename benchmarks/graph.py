@@ -104,8 +104,19 @@ def drive(server: Server, postmaster: psutil.Process, body: str, connections: in
         for name, value in ({"Content-Type": "application/json"} | server.headers).items():
             script.write(f"wrk.headers['{name}'] = '{value}'\n")
         script.flush()
-        wrk = ["wrk", "--latency", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", script.name, server.url]
-        subprocess.run([*wrk[:4], "-d1s", *wrk[5:]], check=True, capture_output=True)  # warms caches
+        wrk = [
+            "wrk",
+            "--latency",
+            "-t1",
+            "--timeout",
+            "60s",
+            f"-c{connections}",
+            f"-d{seconds}s",
+            "-s",
+            script.name,
+            server.url,
+        ]
+        subprocess.run([*wrk[:-4], "-d1s", *wrk[-3:]], check=True, capture_output=True)  # warms caches
         backends = postmaster.children()
         before = cpu([server.process]), cpu(backends)
         text = subprocess.run(wrk, check=True, capture_output=True, text=True).stdout

@@ -39,6 +39,13 @@ async def require_bound_role(connection: "asyncpg.Connection[asyncpg.Record]") -
         )
 
 
+async def nothing_to_reset(connection: object) -> None:
+    """For pools of connections that are used through `Tenant`: settings are local and transactions end before release.
+
+    asyncpg's own reset asks the server once more for every checkout, a quarter of the time of a short query.
+    """
+
+
 @asynccontextmanager
 async def open_pool(
     url: str, *, application_name: str, max_size: int = 10
@@ -48,6 +55,7 @@ async def open_pool(
         url,
         min_size=1,
         max_size=max_size,
+        reset=nothing_to_reset,
         # Statements here are short: compiling them costs more than it gains.
         server_settings={"application_name": application_name, "jit": "off"},
     )

@@ -15,6 +15,7 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from db.embedded import DatabaseUrls, embedded_server
 from db.migrate import migrate
+from db.pool import nothing_to_reset
 from db.tenant import Tenant
 from tests.factory import create_organization
 from tests.service import PROJECT, Client, Service, command_json, running_service, short_directory
@@ -93,7 +94,7 @@ async def pool(database: DatabaseUrls, statements: list[str]) -> "AsyncIterator[
 
         connection.add_query_logger(log)
 
-    async with asyncpg.create_pool(database.app, min_size=1, max_size=5, init=record) as pool:
+    async with asyncpg.create_pool(database.app, min_size=1, max_size=5, init=record, reset=nothing_to_reset) as pool:
         yield pool
 
 
