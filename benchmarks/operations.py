@@ -8,7 +8,7 @@ _TRIAL: Final = "attempt seed status reward failureCategory"
 
 @dataclass(frozen=True)
 class Operation:
-    """`same` are the two answers' parts that must be equal, once PostGraphile's is put into AgentForge's words."""
+    """The same question in the words of both; the answers are equal once `in_our_words`."""
 
     name: str
     ours: str
@@ -40,7 +40,9 @@ OPERATIONS: Final = (
     Operation("nested, raw JSON", _OUR_NESTED, _nested("stages")),
     Operation(
         "one run",
-        f"query($run: ID!) {{ evaluationRun(id: $run) {{ id status trials {{ id {_TRIAL} stages {{ name value }} }} }} }}",
+        f"""query($run: ID!) {{ evaluationRun(id: $run) {{ id status trials {{
+  id {_TRIAL} stages {{ name value }}
+}} }} }}""",
         f"""query($organization: UUID!, $run: UUID!) {{
   evaluationRun: evaluationRunByOrganizationIdAndRowId(organizationId: $organization, rowId: $run) {{
     id: rowId status trials: evaluationTrialsByOrganizationIdAndEvaluationRunId(orderBy: [ATTEMPT_ASC]) {{ nodes {{
@@ -53,7 +55,8 @@ OPERATIONS: Final = (
         "1,000 flat trials",
         f"""{{ a: evaluationTrials(first: 500) {{ edges {{ node {{ id {_TRIAL} }} }} }}
   b: evaluationTrials(first: 500, orderBy: OLDEST) {{ edges {{ node {{ id {_TRIAL} }} }} }} }}""",
-        f"""{{ a: allEvaluationTrials(first: 500, orderBy: [ROW_ID_DESC]) {{ edges {{ node {{ id: rowId {_TRIAL} }} }} }}
+        f"""{{
+  a: allEvaluationTrials(first: 500, orderBy: [ROW_ID_DESC]) {{ edges {{ node {{ id: rowId {_TRIAL} }} }} }}
   b: allEvaluationTrials(first: 500, orderBy: [ROW_ID_ASC]) {{ edges {{ node {{ id: rowId {_TRIAL} }} }} }} }}""",
     ),
 )

@@ -78,7 +78,8 @@ def _serving_loop() -> asyncio.AbstractEventLoop:
 def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
     """The result of a command's work; a failure that can be expected ends the command with its message.
 
-    With `serving` on uvloop, on which a server answers half as many requests again. Exits with 2 for bad input, with 1 for the rest; bugs keep their traceback.
+    With `serving` on uvloop, on which a server answers half as many requests again.
+    Exits with 2 for bad input, with 1 for the rest; bugs keep their traceback.
     """
     import asyncpg
 
