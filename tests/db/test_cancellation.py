@@ -1,7 +1,7 @@
 """A request cancelled at any moment leaves its connection clean and its transaction whole or undone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -31,10 +31,10 @@ async def tenant(one: Pool) -> Tenant:
 
 
 @pytest.fixture
-def complaints() -> Iterator[list[str]]:
+async def complaints() -> AsyncIterator[list[str]]:
     """What tasks and callbacks raised with nobody there to catch it."""
     said: list[str] = []
-    loop = asyncio.get_event_loop()
+    loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: said.append(str(context)))
     yield said
     loop.set_exception_handler(None)
