@@ -27,6 +27,7 @@ from db.errors import ForbiddenError
 from db.tenant import Pool, Tenant
 from resolvers.context import Session
 from schema.graph import graph
+from schema.persisted import PersistedQueries, PersistedQueryError
 from schema.viewer import MemberRole
 
 
@@ -50,6 +51,10 @@ def _plain_json(headers: Headers) -> bool:
     return headers.get("content-type", "").partition(";")[0].strip() == "application/json" and not any(
         stream in headers.get("accept", "") for stream in ("text/event-stream", "multipart/mixed")
     )
+
+
+def _json(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type="application/json")
 
 
 @dataclass(slots=True)
@@ -96,34 +101,44 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         self.pool = pool
         self.changes = changes
         self.identify = identify
+        self.persisted = PersistedQueries()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers what was compiled at once; whatever else comes goes the view's own way, its body unread."""
+        """Answers what was compiled at once; whatever else comes goes the view's own way."""
         if scope["type"] == "http" and scope["method"] == "POST":
             request = Request(scope, receive)
-            if _plain_json(request.headers):
+            if _plain_json(request.headers) and may_ask(request.state.identity):
                 body = await request.body()
-                answer = await self._compiled(request, body)
+                answer, body = await self._at_once(request, body)
                 if answer is not None:
-                    await Response(answer, media_type="application/json")(scope, receive, send)
+                    await answer(scope, receive, send)
                     return
                 receive = _Replayed(body, receive)
         await super().__call__(scope, receive, send)
 
-    async def _compiled(self, request: Request, body: bytes) -> bytes | None:
+    async def _at_once(self, request: Request, body: bytes) -> tuple[Response | None, bytes]:
+        """The answer, or None and the body that the view is to answer."""
         try:
-            asked = orjson.loads(body)
-            query, variables, name = asked["query"], asked.get("variables"), asked.get("operationName")
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
-        fitting = (
-            isinstance(query, str)
-            and isinstance(variables, dict | None)
-            and isinstance(name, str | None)
-            and not asked.get("extensions")
-        )
+            given = orjson.loads(body)
+        except ValueError:
+            return None, body
+        if not isinstance(given, dict):
+            return None, body
+        try:
+            asked = self.persisted.complete(given)
+        except PersistedQueryError as error:
+            return _json(orjson.dumps(error.answer()), error.status), body
+        if asked is not given:
+            body = orjson.dumps(asked)
+        answer = await self._compiled(request, asked)
+        return (None if answer is None else _json(answer)), body
+
+    async def _compiled(self, request: Request, asked: dict[str, Any]) -> bytes | None:
+        query, variables, name = asked.get("query"), asked.get("variables"), asked.get("operationName")
         identity = request.state.identity
-        if not fitting or identity is None or not may_ask(identity):
+        if identity is None or asked.get("extensions"):
+            return None
+        if not (isinstance(query, str) and isinstance(variables, dict | None) and isinstance(name, str | None)):
             return None
         context = Session(self.changes, request.state.tenant, identity).context()
         data = await graph.compiled(query, variables or {}, name, context)

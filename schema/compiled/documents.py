@@ -23,6 +23,7 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
+from schema.bounded import Bounded
 from schema.compiled.plan import Plan, Planner
 from schema.compiled.selections import CannotCompileError, Selections
 from schema.limits import MOST_TOKENS, LimitsRule
@@ -86,24 +87,18 @@ class Document:
         return self.operations.get(name) if name else None
 
 
-@dataclass(slots=True)
 class Documents:
     """The documents asked last, by their text."""
 
-    schema: strawberry.Schema
-    known: OrderedDict[str, Document] = field(default_factory=OrderedDict)
-    characters: int = 0
+    def __init__(self, schema: strawberry.Schema, characters: int = MOST_CHARACTERS) -> None:
+        self.schema = schema
+        self.known = Bounded[Document](characters)
 
     def find(self, text: str) -> Document:
         document = self.known.get(text)
-        if document is not None:
-            self.known.move_to_end(text)
-            return document
-        document = self.known[text] = self._read(text)
-        self.characters += len(text)
-        while self.characters > MOST_CHARACTERS:
-            forgotten, _ = self.known.popitem(last=False)
-            self.characters -= len(forgotten)
+        if document is None:
+            document = self._read(text)
+            self.known.put(text, document, len(text))
         return document
 
     def _read(self, text: str) -> Document:

@@ -98,7 +98,7 @@ def operations(world: World) -> st.SearchStrategy[str]:
 
 
 @settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -215,15 +215,16 @@ async def test_the_count_and_the_rows_are_looked_up_only_when_asked_for(world: W
         assert statements == names
 
 
-def test_documents_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schema.compiled.documents.MOST_CHARACTERS", 200)
-    documents = Documents(graph)
+def test_documents_are_forgotten_when_there_are_too_many() -> None:
+    documents = Documents(graph, 200)
     texts = [f"{{ environments(first: {number}) {{ totalCount }} }}" for number in range(1, 20)]
     for text in texts:
         assert documents.find(text).operation(None) is not None
     assert list(documents.known) == texts[-len(documents.known) :]
     assert 2 < len(documents.known) < 6
-    assert documents.characters == sum(map(len, documents.known)) <= 200
+    assert documents.known.size == sum(map(len, documents.known)) <= 200
+    documents.find("{ " + "#" * 200 + "\nenvironments { totalCount } }")
+    assert list(documents.known) == texts[-len(documents.known) :]
 
 
 async def test_plans_of_one_operation_are_bounded(world: World) -> None:

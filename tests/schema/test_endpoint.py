@@ -1,5 +1,6 @@
 """The graph over HTTP: what goes in and out as bytes."""
 
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -117,3 +118,41 @@ async def test_bodies_that_are_no_request_are_refused(
             assert response.status_code == 400
     assert (await client.post("/graphql", content=b"{ viewer { id } }")).status_code == 400
     assert statements == []
+
+
+def persisted(query: str, version: int = 1) -> dict[str, Any]:
+    digest = hashlib.sha256(query.encode()).hexdigest()
+    return {"persistedQuery": {"version": version, "sha256Hash": digest}}
+
+
+@pytest.mark.parametrize("query", ["{ environments { totalCount } }", "{ viewer { role } }"])
+async def test_a_hash_is_enough_once_its_document_was_sent(client: httpx.AsyncClient, query: str) -> None:
+    """Of an operation that is compiled and of one that is not."""
+    expected = await post(client, query)
+    by_hash = {"extensions": persisted(query)}
+    unknown = await client.post("/graphql", json=by_hash)
+    assert unknown.status_code == 200
+    assert unknown.json() == {
+        "errors": [{"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}]
+    }
+    assert (await client.post("/graphql", json={"query": query} | by_hash)).json() == expected
+    assert (await client.post("/graphql", json=by_hash)).json() == expected
+
+
+@pytest.mark.parametrize(
+    ("extensions", "words"),
+    [
+        (persisted("{ other }"), "provided sha does not match query"),
+        (persisted("{ viewer { role } }", version=2), "version: 1"),
+        ({"persistedQuery": {"version": 1, "sha256Hash": "abc"}}, "64 lower-case hex digits"),
+        ({"persistedQuery": None}, "64 lower-case hex digits"),
+    ],
+)
+async def test_a_hash_that_is_wrong_is_refused_and_keeps_nothing(
+    client: httpx.AsyncClient, extensions: dict[str, Any], words: str
+) -> None:
+    refused = await client.post("/graphql", json={"query": "{ viewer { role } }", "extensions": extensions})
+    assert refused.status_code == 400
+    assert words in refused.json()["errors"][0]["message"]
+    unknown = await client.post("/graphql", json={"extensions": persisted("{ viewer { role } }")})
+    assert unknown.json()["errors"][0]["message"] == "PersistedQueryNotFound"
