@@ -171,7 +171,7 @@ def compare(servers: list[Server], postmaster: psutil.Process, variables: dict[s
                 for server in servers
             }
             for name, one in measured.items():
-                ratio = measured["AgentForge"].rate / one.rate
+                ratio = measured["AgentForge"].rate / one.rate if one.rate else float("inf")
                 print(
                     f"  c={connections:<3} {name:14} {one.rate:8.1f}/s  p50 {one.p50:7.1f} ms  p99 {one.p99:7.1f} ms"
                     f"  CPU/1000: {one.server_cpu:5.2f} s + database {one.database_cpu:5.2f} s"
