@@ -10,6 +10,10 @@ _FILE = "address"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound
 
 
+class PortError(RuntimeError):
+    """The port cannot be listened on."""
+
+
 def _url(host: str, port: int) -> str:
     named = _EVERYWHERE.get(host, host)
     return f"http://{f'[{named}]' if ':' in named else named}:{port}"

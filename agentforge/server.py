@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 
+from agentforge.address import PortError
 from agentforge.app import build
 from agentforge.settings import Settings
 from db.changes import listen
@@ -29,7 +30,7 @@ class _Server(uvicorn.Server):
 
 
 def bind(settings: Settings) -> socket.socket:
-    """The socket to listen on; port 0 takes a free one. Raises OSError when the port is taken."""
+    """The socket to listen on; port 0 takes a free one. Raises PortError when the port is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # With its protocol named, asyncio sends each part of an answer at once; else clients wait 40 ms for the second one.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -38,7 +39,7 @@ def bind(settings: Settings) -> socket.socket:
         listener.bind((settings.host, settings.port))
     except OSError as error:
         listener.close()
-        raise OSError(f"Port {settings.port} of {settings.host} cannot be used: {error.strerror}.") from error
+        raise PortError(f"Port {settings.port} of {settings.host} cannot be used: {error.strerror}.") from error
     return listener
 
 

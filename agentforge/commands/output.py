@@ -83,6 +83,7 @@ def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
     """
     import asyncpg
 
+    from agentforge.address import PortError
     from agentforge.database import DatabaseSettingsError
     from db.errors import ExpectedError, InvalidInputError
     from db.migrate import MigrationError
@@ -93,7 +94,7 @@ def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
             return runner.run(work)
     except (InvalidInputError, DatabaseSettingsError) as error:
         fail(str(error), BAD_INPUT)
-    except (ExpectedError, MigrationError, UnsafeRoleError) as error:
+    except (ExpectedError, MigrationError, PortError, UnsafeRoleError) as error:
         fail(str(error))
     except asyncpg.ClientConfigurationError as error:
         fail(f"The address of the database cannot be used: {error}", BAD_INPUT)
