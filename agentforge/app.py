@@ -1,10 +1,10 @@
 """The web application: every route, and what stands before them."""
 
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
@@ -17,6 +17,7 @@ from agentforge.auth import Authenticate, identify_authorization
 from agentforge.settings import Settings
 from db.changes import Changes
 from db.tenant import Pool
+from resolvers.identities import Identities
 from schema.endpoint import GraphQLEndpoint
 from streaming.bodies import LimitBody
 from streaming.problems import exception_handlers
@@ -34,6 +35,13 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
+_SECURITY_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+
+
 class SecurityHeaders:
     """Tells browsers to load nothing from elsewhere, to guess no types and to send no addresses."""
 
@@ -43,10 +51,11 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def add_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-                headers.setdefault("X-Content-Type-Options", "nosniff")
-                headers.setdefault("Referrer-Policy", "same-origin")
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(header for header in _SECURITY_HEADERS if header[0] not in given),
+                ]
             await send(message)
 
         await self.app(scope, receive, add_headers)
@@ -62,7 +71,8 @@ async def icon(request: Request) -> Response:
 
 def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
     """The application over an open pool and a listener for changes, whose lifetimes are the caller's."""
-    graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, identify_authorization)
+    identities = Identities(pool, changes)
+    graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, partial(identify_authorization, identities))
     app = Starlette(
         routes=[
             Route("/", front_door),
@@ -77,7 +87,7 @@ def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
         middleware=[
             Middleware(SecurityHeaders),
             Middleware(health.Measure),
-            Middleware(Authenticate, pool=pool, settings=settings),
+            Middleware(Authenticate, identities=identities, settings=settings),
         ],
         exception_handlers=exception_handlers,
     )

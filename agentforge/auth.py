@@ -16,9 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agentforge.settings import Settings
 from agentforge.sign_in_limit import SignInLimit
 from db.accounts import Identity
-from db.tenant import Pool, Tenant
+from db.tenant import Tenant
 from resolvers import accounts
 from resolvers.accounts import Session
+from resolvers.identities import Identities
 from streaming.bodies import LimitBody
 from streaming.problems import problem
 
@@ -47,10 +48,10 @@ class _SessionCookie:
         return cls(UUID(match[1]), match[2]) if match else None
 
 
-async def identify_authorization(pool: Pool, header_value: str) -> Identity | None:
+async def identify_authorization(identities: Identities, header_value: str) -> Identity | None:
     """Whose token an Authorization header, or the same in a `connection_init`, holds; None for all else."""
     match = _AUTHORIZATION.fullmatch(header_value)
-    return await accounts.identify(pool, match[1]) if match else None
+    return await identities.find(match[1]) if match else None
 
 
 class Authenticate:
@@ -61,9 +62,10 @@ class Authenticate:
     cookie, unsafe methods and WebSockets have to come from a page of our own: see `_comes_from_own_page`.
     """
 
-    def __init__(self, app: ASGIApp, pool: Pool, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, identities: Identities, settings: Settings) -> None:
         self.app = app
-        self.pool = pool
+        self.pool = identities.pool
+        self.identities = identities
         self.settings = settings
         self.limit = SignInLimit()
 
@@ -72,8 +74,6 @@ class Authenticate:
             await self.app(scope, receive, send)
             return
         inner = dict(scope)
-        if scope["path"] == "/sign-in":
-            scope["query_string"] = b""  # what the server's access log reads; the link is a secret
         admitted = await self._admit(HTTPConnection(inner))
         if isinstance(admitted, Response):
             await _refuse(admitted, inner, receive, send)
@@ -93,10 +93,10 @@ class Authenticate:
         if _is_public(scope):
             return None
         if headers := connection.headers.getlist("authorization"):
-            identity = await identify_authorization(self.pool, headers[0]) if len(headers) == 1 else None
+            identity = await identify_authorization(self.identities, headers[0]) if len(headers) == 1 else None
             return identity or _unauthorized()
         cookie = _SessionCookie.of(connection)
-        identity = await accounts.identify(self.pool, cookie.secret) if cookie else None
+        identity = await self.identities.find(cookie.secret) if cookie else None
         if identity is None:
             return None if (scope["type"], scope["path"]) == ("websocket", "/graphql") else _unauthorized()
         if not _comes_from_own_page(connection, self.settings.public_url):

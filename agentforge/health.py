@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import asyncpg
+import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -11,6 +12,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streaming.problems import problem
+
+log = structlog.get_logger()
 
 REQUESTS = Counter("agentforge_http_requests_total", "HTTP requests answered.", ["method", "path", "status"])
 SECONDS = Histogram("agentforge_http_request_seconds", "Seconds from request to end of answer.", ["method", "path"])
@@ -20,7 +23,10 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class Measure:
-    """Counts and times HTTP requests by the path of their route, so that ids do not multiply the series."""
+    """Logs, counts and times HTTP requests; counted by the path of their route, so that ids do not multiply the series.
+
+    The log has the path without its query, which holds a sign-in link's secret.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -40,10 +46,12 @@ class Measure:
         try:
             await self.app(scope, receive, note_status)
         finally:
+            seconds = time.perf_counter() - began
+            log.info("request", method=scope["method"], path=scope["path"], status=status, seconds=round(seconds, 6))
             method = scope["method"] if scope["method"] in _METHODS else "other"
             path = _route_path(scope)
             REQUESTS.labels(method, path, status).inc()
-            SECONDS.labels(method, path).observe(time.perf_counter() - began)
+            SECONDS.labels(method, path).observe(seconds)
 
 
 def _route_path(scope: Scope) -> str:

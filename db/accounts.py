@@ -1,10 +1,13 @@
 """Organizations, members, and the secrets that people and programs sign in with."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 from db.query import query
+
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,7 @@ class Identity:
     subject_id: UUID
     email: str | None
     role: str
+    expires_at: datetime = NEVER
 
 
 @dataclass(frozen=True, slots=True)

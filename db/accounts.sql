@@ -1,6 +1,6 @@
 -- name: identify
 -- Who holds the secret with SHA-256 $1; no row when nobody does.
-select organization_id, subject_id, email, role from identify($1::bytea);
+select organization_id, subject_id, email, role, expires_at from identify($1::bytea);
 
 -- name: sign_in_candidate
 select user_id, password_hash from sign_in_candidate($1::text);

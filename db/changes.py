@@ -9,7 +9,9 @@ from uuid import UUID
 import asyncpg
 
 CHANNEL = "agentforge_changes"
+IDENTITIES_CHANNEL = "agentforge_identities"
 _RECONNECT_SECONDS = 1.0
+_HEARTBEAT_SECONDS = 10.0
 _BACKLOG = 1000
 
 
@@ -51,9 +53,15 @@ class Subscription:
 
 @dataclass(slots=True)
 class Changes:
-    """Hands each organization's changes to that organization's subscribers and to nobody else."""
+    """Hands each organization's changes to that organization's subscribers and to nobody else.
+
+    `identities` counts how often what is known of tokens, sessions and members may have become wrong; while not
+    `listening`, more may have.
+    """
 
     subscriptions: set[Subscription] = field(default_factory=set)
+    identities: int = 0
+    listening: bool = False
 
     def receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         organization_id, table, identifier, status = str(payload).split(" ")
@@ -62,7 +70,11 @@ class Changes:
             if subscription.organization_id == UUID(organization_id):
                 subscription.offer(change)
 
+    def receive_identities(self, *_: object) -> None:
+        self.identities += 1
+
     def missed(self) -> None:
+        self.identities += 1
         for subscription in self.subscriptions:
             subscription.offer(MISSED)
 
@@ -77,6 +89,15 @@ class Changes:
             self.subscriptions.discard(subscription)
 
 
+async def _until_lost(connection: "asyncpg.Connection[asyncpg.Record]", lost: asyncio.Event) -> None:
+    """Returns or raises when the connection has gone, also where nobody says so, as behind a router that forgot it."""
+    while not lost.is_set():
+        try:
+            await asyncio.wait_for(lost.wait(), _HEARTBEAT_SECONDS)
+        except TimeoutError:
+            await connection.execute("select 1", timeout=_HEARTBEAT_SECONDS)
+
+
 async def _listen(url: str, changes: Changes, listening: asyncio.Event) -> None:
     while True:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -85,10 +106,13 @@ async def _listen(url: str, changes: Changes, listening: asyncio.Event) -> None:
                 lost = asyncio.Event()
                 connection.add_termination_listener(lambda _connection, lost=lost: lost.set())
                 await connection.add_listener(CHANNEL, changes.receive)
+                await connection.add_listener(IDENTITIES_CHANNEL, changes.receive_identities)
                 changes.missed()
+                changes.listening = True
                 listening.set()
-                await lost.wait()
+                await _until_lost(connection, lost)
             finally:
+                changes.listening = False
                 connection.terminate()
         await asyncio.sleep(_RECONNECT_SECONDS)
 

@@ -102,21 +102,23 @@ ALTER TABLE ONLY public.users FORCE ROW LEVEL SECURITY;
 -- Name: identify(bytea); Type: FUNCTION; Schema: public; Owner: -
 --
 
-CREATE FUNCTION public.identify(secret_sha256 bytea) RETURNS TABLE(organization_id uuid, subject_id uuid, email text, role text)
+CREATE FUNCTION public.identify(secret_sha256 bytea) RETURNS TABLE(organization_id uuid, subject_id uuid, email text, role text, expires_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     BEGIN ATOMIC
  SELECT token.organization_id,
      token.id,
      NULL::text AS text,
-     token.role
+     token.role,
+     token.expires_at
     FROM public.api_tokens token
    WHERE ((token.secret_sha256 = identify.secret_sha256) AND (token.revoked_at IS NULL) AND (token.expires_at > now()))
  UNION ALL
   SELECT session.organization_id,
      person.id,
      person.email,
-     membership.role
+     membership.role,
+     session.expires_at
     FROM ((public.sessions session
       JOIN public.memberships membership USING (organization_id, user_id))
       JOIN public.users person ON ((person.id = session.user_id)))
@@ -134,6 +136,20 @@ CREATE FUNCTION public.notify_change() RETURNS trigger
     AS $$
 begin
   perform pg_notify('agentforge_changes', format('%s %s %s %s', new.organization_id, tg_table_name, new.id, new.status));
+  return null;
+end $$;
+
+
+--
+-- Name: notify_identities(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.notify_identities() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  perform pg_notify('agentforge_identities', '');
   return null;
 end $$;
 
@@ -799,6 +815,34 @@ CREATE TRIGGER notify_change AFTER UPDATE OF status ON public.evaluation_trials 
 
 
 --
+-- Name: api_tokens notify_identities; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER notify_identities AFTER DELETE OR UPDATE ON public.api_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.notify_identities();
+
+
+--
+-- Name: memberships notify_identities; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER notify_identities AFTER DELETE OR UPDATE ON public.memberships FOR EACH STATEMENT EXECUTE FUNCTION public.notify_identities();
+
+
+--
+-- Name: sessions notify_identities; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER notify_identities AFTER DELETE OR UPDATE ON public.sessions FOR EACH STATEMENT EXECUTE FUNCTION public.notify_identities();
+
+
+--
+-- Name: users notify_identities; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER notify_identities AFTER DELETE OR UPDATE OF email ON public.users FOR EACH STATEMENT EXECUTE FUNCTION public.notify_identities();
+
+
+--
 -- Name: api_tokens api_tokens_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1330,6 +1374,13 @@ GRANT ALL ON FUNCTION public.identify(secret_sha256 bytea) TO agentforge_app;
 --
 
 REVOKE ALL ON FUNCTION public.notify_change() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION notify_identities(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.notify_identities() FROM PUBLIC;
 
 
 --

@@ -96,7 +96,7 @@ async def create_token(tenant: Tenant, name: str, role: str, lifetime: timedelta
     secret = TOKEN_PREFIX + _new_secret()
     expires_at = _expiry(lifetime)
     async with tenant.transaction() as transaction:
-        (token,) = await transaction.fetch(accounts.CREATE_TOKEN, name, role, _digest(secret), expires_at)
+        (token,) = await transaction.fetch(accounts.CREATE_TOKEN, name, role, digest(secret), expires_at)
     return token, secret
 
 
@@ -118,13 +118,13 @@ async def create_sign_in_link(tenant: Tenant, user_id: UUID, lifetime: timedelta
     async with tenant.transaction() as transaction:
         member = await transaction.fetch_one(members.BY_USER, user_id)
         _found(member, f"There is no member {user_id}.")
-        await transaction.fetch(accounts.CREATE_SIGN_IN_LINK, user_id, _digest(secret), _expiry(lifetime))
+        await transaction.fetch(accounts.CREATE_SIGN_IN_LINK, user_id, digest(secret), _expiry(lifetime))
     return secret
 
 
 async def redeem_sign_in_link(pool: Pool, secret: str, lifetime: timedelta) -> Session | None:
     """Use up a sign-in link; None when it is unknown, was used or has expired, which are not told apart."""
-    redeemed = await fetch_before_organization(pool, accounts.REDEEM_SIGN_IN_LINK, _digest(secret))
+    redeemed = await fetch_before_organization(pool, accounts.REDEEM_SIGN_IN_LINK, digest(secret))
     if not redeemed:
         return None
     return await _create_session(Tenant(pool, redeemed[0].organization_id), redeemed[0].user_id, lifetime)
@@ -158,7 +158,7 @@ async def sign_out(tenant: Tenant, identity: Identity, session_id: UUID) -> None
 
 async def identify(pool: Pool, secret: str) -> Identity | None:
     """Who holds the secret of a token or session; None when nobody does (any more)."""
-    rows = await fetch_before_organization(pool, accounts.IDENTIFY, _digest(secret))
+    rows = await fetch_before_organization(pool, accounts.IDENTIFY, digest(secret))
     return rows[0] if rows else None
 
 
@@ -171,7 +171,7 @@ async def _put_member(transaction: Transaction, email: str, role: str) -> Member
 async def _create_session(tenant: Tenant, user_id: UUID, lifetime: timedelta) -> Session:
     secret, expires_at = _new_secret(), _expiry(lifetime)
     async with tenant.transaction() as transaction:
-        (created,) = await transaction.fetch(accounts.CREATE_SESSION, user_id, _digest(secret), expires_at)
+        (created,) = await transaction.fetch(accounts.CREATE_SESSION, user_id, digest(secret), expires_at)
     return Session(created.id, secret, expires_at)
 
 
@@ -179,7 +179,8 @@ def _new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _digest(secret: str) -> bytes:
+def digest(secret: str) -> bytes:
+    """What is stored of a secret."""
     return hashlib.sha256(secret.encode()).digest()
 
 

@@ -87,7 +87,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         page: Path,
         pool: Pool,
         changes: Changes,
-        identify: Callable[[Pool, str], Awaitable[Identity | None]],
+        identify: Callable[[str], Awaitable[Identity | None]],
     ) -> None:
         protocols = [GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL]
         super().__init__(
@@ -167,7 +167,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
     async def on_ws_connect(self, context: Session) -> UnsetType:
         if context.identity is None:
             header = context.connection_params.get("Authorization")
-            identity = await self.identify(self.pool, header) if isinstance(header, str) else None
+            identity = await self.identify(header) if isinstance(header, str) else None
             if identity is None:
                 raise ConnectionRejectionError
             context.identity, context.tenant = identity, Tenant(self.pool, identity.organization_id)

@@ -13,7 +13,6 @@ from graphql import (
     GraphQLError,
     OperationDefinitionNode,
     OperationType,
-    VariableNode,
     Visitor,
     get_variable_values,
     parse,
@@ -24,6 +23,7 @@ from graphql import (
 from graphql.execution.values import VariableValues
 
 from schema.bounded import Bounded
+from schema.compiled.execution import variables_in
 from schema.compiled.plan import Plan, Planner
 from schema.compiled.selections import CannotCompileError, Selections
 from schema.limits import MOST_TOKENS, LimitsRule
@@ -42,8 +42,7 @@ class _Deciding(Visitor):
         self.names: set[str] = set()
 
     def enter_directive(self, node: DirectiveNode, *_: object) -> None:
-        values = [argument.value for argument in node.arguments or ()]
-        self.names |= {value.name.value for value in values if isinstance(value, VariableNode)}
+        self.names |= variables_in(node.arguments)
 
 
 @dataclass(slots=True)

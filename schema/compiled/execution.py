@@ -1,11 +1,12 @@
 """What one execution of a compiled operation may use, and the arguments of its fields."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import strawberry
-from graphql import FieldNode, GraphQLField, get_argument_values
+from graphql import FieldNode, GraphQLField, Node, VariableNode, Visitor, get_argument_values, visit
 from graphql.execution.values import VariableValues
 from strawberry.types.arguments import convert_arguments
 from strawberry.types.field import StrawberryField
@@ -22,20 +23,47 @@ class Execution:
     variables: VariableValues
 
 
-@dataclass(frozen=True, slots=True)
+class _Variables(Visitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def enter_variable(self, node: VariableNode, *_: object) -> None:
+        self.names.add(node.name.value)
+
+
+def variables_in(nodes: Iterable[Node] | None) -> set[str]:
+    """The names of all variables below the nodes."""
+    found = _Variables()
+    for node in nodes or ():
+        visit(node, found)
+    return found.names
+
+
+@dataclass(slots=True)
 class Arguments:
-    """The arguments of one selected field, as its resolver would be given them."""
+    """The arguments of one selected field, as its resolver would be given them; converted once if they are constant."""
 
     schema: strawberry.Schema
     definition: GraphQLField
     field: StrawberryField
     node: FieldNode
+    constant: dict[str, Any] | None = None
+    varies: bool = dataclass_field(init=False)
+
+    def __post_init__(self) -> None:
+        self.varies = bool(variables_in(self.node.arguments))
 
     def __call__(self, execution: Execution) -> dict[str, Any]:
         """Raises GraphQLError for values that do not fit."""
+        if self.constant is not None:
+            return self.constant
         given = get_argument_values(self.definition, self.node, execution.variables)
         converter = self.schema.schema_converter
-        return convert_arguments(given, self.field.arguments, converter.scalar_registry, self.schema.config)
+        converted = convert_arguments(given, self.field.arguments, converter.scalar_registry, self.schema.config)
+        if not self.varies:
+            self.constant = converted
+        return converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +71,7 @@ class Projections:
     """The statements of one selected field, made when first needed: its arguments decide which statement it is."""
 
     columns: tuple[Column, ...]
-    known: dict[str, Projection] = field(default_factory=dict)
+    known: dict[str, Projection] = dataclass_field(default_factory=dict)
 
     def __call__(self, query: Query[Any]) -> Projection:
         if query.name not in self.known:

@@ -17,8 +17,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from agentforge.auth import Authenticate, routes
+from agentforge.health import Measure
 from agentforge.settings import Settings
+from db.changes import Changes
 from db.tenant import Pool
+from resolvers.identities import Identities
 from streaming.problems import exception_handlers
 
 ADA = "ada@example.com"
@@ -48,7 +51,10 @@ def application(pool: Pool, settings: Settings | None = None) -> Starlette:
             WebSocketRoute("/{path:path}", who_socket),
             Route("/{path:path}", who, methods=["GET", "POST", "PUT", "OPTIONS"]),
         ],
-        middleware=[Middleware(Authenticate, pool=pool, settings=settings or Settings())],
+        middleware=[
+            Middleware(Measure),
+            Middleware(Authenticate, identities=Identities(pool, Changes()), settings=settings or Settings()),
+        ],
         exception_handlers=exception_handlers,
     )
 
@@ -63,7 +69,7 @@ async def client_of(app: Starlette, url: str = HOST) -> AsyncGenerator[httpx.Asy
 async def served(app: Starlette) -> AsyncGenerator[str]:
     """A real server; its host and port."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
     serving = asyncio.create_task(server.serve([listener]))
     try:
         yield f"127.0.0.1:{listener.getsockname()[1]}"

@@ -10,8 +10,10 @@ from websockets.exceptions import InvalidStatus
 
 from agentforge.auth import COOKIE, identify_authorization
 from agentforge.settings import Settings
+from db.changes import Changes
 from db.tenant import Pool, Tenant
 from resolvers import accounts
+from resolvers.identities import Identities
 from tests.agentforge.gate import (
     ADA,
     DAY,
@@ -56,7 +58,7 @@ async def test_a_token_acts_for_its_organization(
     for header in (bearer, bearer.replace("Bearer", "bearer"), bearer.replace(" ", "  ")):
         assert (await client.get("/api/v1/x", headers={"Authorization": header})).json() == expected
     assert (await client.post("/graphql", headers={"Authorization": bearer})).json() == expected
-    identity = await identify_authorization(pool, bearer)
+    identity = await identify_authorization(Identities(pool, Changes()), bearer)
     assert identity is not None
     assert identity.organization_id == acme.organization_id != rival.organization_id
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from db.accounts import Identity
 from db.changes import Changes
-from db.tenant import Pool, Tenant
+from db.tenant import Tenant
 from schema.endpoint import GraphQLEndpoint
 from tests.factory import step
 from tests.schema.asking import SUBJECT
@@ -31,7 +31,7 @@ def signed_in(app: ASGIApp, tenant: Tenant) -> ASGIApp:
     return with_identity
 
 
-async def nobody(_: Pool, __: str) -> Identity | None:
+async def nobody(_: str) -> Identity | None:
     return None
 
 
