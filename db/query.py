@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Generic, NewType, TypeVar
 
@@ -13,6 +13,10 @@ Row = TypeVar("Row")
 Json = NewType("Json", str)
 
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
+_PARAMETER = re.compile(
+    r"\$(?P<number>\d+)(?:::(?P<type>[a-z]+(?: precision)?(?:\[\])?))?(?P<test> is null| is not null)?"
+)
+_MOST_VARIANTS = 1000
 _INCLUDE = re.compile(r"^( *)-- include: (\w+)\n", re.MULTILINE)
 
 
@@ -66,6 +70,43 @@ def query(name: str, row: type[Row]) -> Query[Row]:
     file, block = name.split(".")
     # The name stays in the text sent, so that logs and pg_stat_activity tell statements apart.
     return Query(name, f"-- {name}\n{blocks(file).statements[block]}", row)
+
+
+@lru_cache(_MOST_VARIANTS)
+def _optional(text: str) -> tuple[int, ...]:
+    """The positions, from 0, of parameters that the statement compares with null."""
+    return tuple(sorted({int(found["number"]) - 1 for found in _PARAMETER.finditer(text) if found["test"]}))
+
+
+@lru_cache(_MOST_VARIANTS)
+def _decided(text: str, absent: frozenset[int]) -> tuple[str, tuple[int, ...]]:
+    parameters = list(_PARAMETER.finditer(text))
+    types = {int(found["number"]) - 1: found["type"] for found in parameters if found["type"]}
+    kept = sorted({int(found["number"]) - 1 for found in parameters if not found["test"]} - absent)
+
+    def put(found: re.Match[str]) -> str:
+        position = int(found["number"]) - 1
+        if found["test"]:
+            return str((position in absent) is (found["test"] == " is null")).lower()
+        if position in absent:
+            return f"null::{types[position]}"
+        return f"${kept.index(position) + 1}{'::' + found['type'] if found['type'] else ''}"
+
+    return _PARAMETER.sub(put, text), tuple(kept)
+
+
+def decided(text: str, arguments: Sequence[object]) -> tuple[str, Sequence[object]]:
+    """The statement with every `$n is null` answered, and the arguments that are left.
+
+    Filters that are not asked for are gone before PostgreSQL plans, so that one plan serves every further execution;
+    with them it would have to plan each one anew to use an index at all.
+    """
+    optional = _optional(text)
+    if not optional:
+        return text, arguments
+    absent = frozenset([position for position in optional if arguments[position] is None])
+    variant, kept = _decided(text, absent)
+    return variant, [arguments[position] for position in kept]
 
 
 def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:

@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from db.query import Projection, Query
+from db.query import Projection, Query, decided
 
 Row = TypeVar("Row")
 Pool = asyncpg.Pool  # asyncpg's own name, so that other layers need not import asyncpg
@@ -23,12 +23,14 @@ class Transaction:
     connection: "PoolConnectionProxy[asyncpg.Record]"
 
     async def fetch(self, query: Query[Row], *args: object) -> list[Row]:
-        records = await self.connection.fetch(query.text, *args)
+        text, given = decided(query.text, args)
+        records = await self.connection.fetch(text, *given)
         return [query.row(**record) for record in records]
 
     async def select(self, projection: Projection, *args: object) -> Sequence[Any]:
         """Rows that are sequences of values, in the order of the projection's columns."""
-        return await self.connection.fetch(projection.text, *args)
+        text, given = decided(projection.text, args)
+        return await self.connection.fetch(text, *given)
 
     async def fetch_one(self, query: Query[Row], *args: object) -> Row | None:
         """The only row, or None; more than one is an error of the statement."""
@@ -39,7 +41,8 @@ class Transaction:
 
     async def stream(self, query: Query[Row], *args: object, prefetch: int = 100) -> AsyncIterator[Row]:
         """Rows as the server produces them, through a cursor."""
-        async for record in self.connection.cursor(query.text, *args, prefetch=prefetch):
+        text, given = decided(query.text, args)
+        async for record in self.connection.cursor(text, *given, prefetch=prefetch):
             yield query.row(**record)
 
 
