@@ -39,9 +39,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Some columns of a statement, in an order of their own."""
+    """Some columns of a statement, in an order of their own.
+
+    `uuid_keys`: the last argument is the text of an array, since asyncpg looks at each element of a list for what it
+    might be, which takes longer than PostgreSQL takes to read it.
+    """
 
     text: str
+    uuid_keys: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +118,5 @@ def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:
     """The statement's rows in its own order, with only `columns`: PostgreSQL computes nothing that is not selected."""
     selected = ", ".join(f'row."{column.name}"{"::text" if column.text else ""}' for column in columns)
     head, _, body = query.text.partition("\n")
-    return Projection(f"{head}\nselect {selected} from (\n{body.rstrip().removesuffix(';')}\n) row")
+    body = body.rstrip().removesuffix(";").replace("::uuid[]", "::text::uuid[]")
+    return Projection(f"{head}\nselect {selected} from (\n{body}\n) row", "::uuid[]" in body)

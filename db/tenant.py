@@ -1,7 +1,7 @@
 """One organization's view of the database."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -28,7 +28,10 @@ class Transaction:
         return [query.row(**record) for record in records]
 
     async def select(self, projection: Projection, *args: object) -> Sequence[Any]:
-        """Rows that are sequences of values, in the order of the projection's columns."""
+        """Rows that are sequences of values, in the order of the projection's columns; the keys are the last argument."""
+        if projection.uuid_keys:
+            keys: Iterable[object] = args[-1]  # type: ignore[assignment]
+            args = (*args[:-1], "{" + ",".join(map(str, keys)) + "}")
         text, given = decided(projection.text, args)
         return await self.connection.fetch(text, *given)
 

@@ -1,10 +1,11 @@
 """The graph over HTTP and WebSocket."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from cross_web import HTTPException as RefusedRequest
@@ -29,6 +30,10 @@ from resolvers.context import Session
 from schema.graph import graph
 from schema.persisted import PersistedQueries, PersistedQueryError
 from schema.viewer import MemberRole
+
+#: Answers of compiled operations made at a time. More only push each other's rows out of the processor's caches:
+#: with twenty an answer of 9,000 fields took a third more time than with six.
+MOST_READING: Final = 6
 
 
 def may_ask(identity: Identity | None) -> bool:
@@ -102,6 +107,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         self.changes = changes
         self.identify = identify
         self.persisted = PersistedQueries()
+        self.reading = asyncio.Semaphore(MOST_READING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers what was compiled at once; whatever else comes goes the view's own way."""
@@ -141,11 +147,12 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         if not (isinstance(query, str) and isinstance(variables, dict | None) and isinstance(name, str | None)):
             return None
         context = Session(self.changes, request.state.tenant, identity).context()
-        data = await graph.compiled(query, variables or {}, name, context)
-        try:
-            return None if data is None else orjson.dumps({"data": data})
-        except TypeError:
-            return None  # a lone surrogate
+        async with self.reading:
+            data = await graph.compiled(query, variables or {}, name, context)
+            try:
+                return None if data is None else orjson.dumps({"data": data})
+            except TypeError:
+                return None  # a lone surrogate
 
     async def run(self, request: Request | WebSocket, *arguments: Any, **options: Any) -> Any:
         """What is refused before it is GraphQL is answered as a problem, like everywhere outside the graph."""

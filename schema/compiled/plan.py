@@ -105,7 +105,7 @@ class Planner:
             case None if field.base_resolver is None:
                 return self._column(shape, definition, field.python_name, nodes)
             case Stored(column, None):
-                return json_text(shape.column(column), shape.names)
+                return json_text(definition.type, shape.column(column), shape.names)
             case Stored(column, _):
                 return self._stored_objects(shape, column, definition, nodes)
             case Computed() as source:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
-from graphql import GraphQLEnumType, GraphQLScalarType, get_nullable_type, is_list_type
+from graphql import GraphQLEnumType, GraphQLScalarType, get_nullable_type, is_list_type, is_non_null_type
 
 from schema.compiled.selections import CannotCompileError
 
@@ -54,9 +54,10 @@ def scalar(output: Any, value: str, names: Names, *, made_text: bool = True) -> 
     raise CannotCompileError(f"a value of type {output}")
 
 
-def json_text(value: str, names: Names) -> str:
+def json_text(output: Any, value: str, names: Names) -> str:
     """The expression that passes JSON text on as it is."""
-    return f"(None if {value} is None else {names.add(orjson.Fragment)}({value}))"
+    passed = f"{names.add(orjson.Fragment)}({value})"
+    return passed if is_non_null_type(output) else f"(None if {value} is None else {passed})"
 
 
 def json_objects(keys: Sequence[tuple[str, str | None]], stored: Sequence[str], typename: str) -> Callable[[str], Any]:
