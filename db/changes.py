@@ -1,6 +1,7 @@
 """What changed, as it happens: LISTEN on one connection for the whole process, handed on to each subscriber."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,14 +18,16 @@ _BACKLOG = 1000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run or trial whose status changed; both None where changes may have been missed, so read anew."""
+    """A run or trial whose status changed; all None where changes may have been missed, so read anew."""
 
     table: str | None
     id: UUID | None
     status: str | None
+    evaluation_run_id: UUID | None
+    environment_version_id: UUID | None
 
 
-MISSED = Change(None, None, None)
+MISSED = Change(None, None, None, None, None)
 
 
 class SlowSubscriberError(RuntimeError):
@@ -33,15 +36,21 @@ class SlowSubscriberError(RuntimeError):
 
 @dataclass(eq=False, slots=True)
 class Subscription:
+    """The changes of an organization, each; or those of one run, of which it is enough to know that there were some."""
+
     organization_id: UUID
-    queue: "asyncio.Queue[Change]" = field(default_factory=lambda: asyncio.Queue(_BACKLOG))
+    evaluation_run_id: UUID | None
+    queue: "asyncio.Queue[Change]" = field(init=False)
     dropped: bool = False
+
+    def __post_init__(self) -> None:
+        self.queue = asyncio.Queue(_BACKLOG if self.evaluation_run_id is None else 1)
 
     def offer(self, change: Change) -> None:
         try:
             self.queue.put_nowait(change)
         except asyncio.QueueFull:
-            self.dropped = True
+            self.dropped = self.evaluation_run_id is None
 
     async def changes(self) -> AsyncIterator[Change]:
         while True:
@@ -59,15 +68,17 @@ class Changes:
     `listening`, more may have.
     """
 
-    subscriptions: set[Subscription] = field(default_factory=set)
+    subscriptions: defaultdict[tuple[UUID, UUID | None], set[Subscription]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     identities: int = 0
     listening: bool = False
 
     def receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
-        organization_id, table, identifier, status = str(payload).split(" ")
-        change = Change(table, UUID(identifier), status)
-        for subscription in self.subscriptions:
-            if subscription.organization_id == UUID(organization_id):
+        organization, table, identifier, status, run, version = str(payload).split(" ")
+        change = Change(table, UUID(identifier), status, UUID(run), UUID(version))
+        for key in ((UUID(organization), None), (UUID(organization), change.evaluation_run_id)):
+            for subscription in self.subscriptions.get(key, ()):
                 subscription.offer(change)
 
     def receive_identities(self, *_: object) -> None:
@@ -75,18 +86,26 @@ class Changes:
 
     def missed(self) -> None:
         self.identities += 1
-        for subscription in self.subscriptions:
-            subscription.offer(MISSED)
+        for subscriptions in self.subscriptions.values():
+            for subscription in subscriptions:
+                subscription.offer(MISSED)
 
     @asynccontextmanager
-    async def subscribe(self, organization_id: UUID) -> AsyncGenerator[AsyncIterator[Change]]:
-        """Changes from now on: read the state inside the block and nothing falls between."""
-        subscription = Subscription(organization_id)
-        self.subscriptions.add(subscription)
+    async def subscribe(
+        self, organization_id: UUID, evaluation_run_id: UUID | None = None
+    ) -> AsyncGenerator[AsyncIterator[Change]]:
+        """Changes from now on: read the state inside the block and nothing falls between.
+
+        Of one run: the next change that comes after the state was read, however many there were.
+        """
+        key, subscription = (organization_id, evaluation_run_id), Subscription(organization_id, evaluation_run_id)
+        self.subscriptions[key].add(subscription)
         try:
             yield subscription.changes()
         finally:
-            self.subscriptions.discard(subscription)
+            self.subscriptions[key].discard(subscription)
+            if not self.subscriptions[key]:
+                del self.subscriptions[key]
 
 
 async def _until_lost(connection: "asyncpg.Connection[asyncpg.Record]", lost: asyncio.Event) -> None:

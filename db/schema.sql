@@ -134,8 +134,16 @@ CREATE FUNCTION public.notify_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
     AS $$
+declare
+  run uuid;
 begin
-  perform pg_notify('agentforge_changes', format('%s %s %s %s', new.organization_id, tg_table_name, new.id, new.status));
+  if tg_table_name = 'evaluation_runs' then
+    run := new.id;
+  else
+    run := new.evaluation_run_id;
+  end if;
+  perform pg_notify('agentforge_changes', format('%s %s %s %s %s %s',
+    new.organization_id, tg_table_name, new.id, new.status, run, new.environment_version_id));
   return null;
 end $$;
 
@@ -727,6 +735,13 @@ CREATE INDEX evaluation_trials_by_category ON public.evaluation_trials USING btr
 --
 
 CREATE INDEX evaluation_trials_by_reward ON public.evaluation_trials USING btree (organization_id, reward, id);
+
+
+--
+-- Name: evaluation_trials_finished; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_finished ON public.evaluation_trials USING btree (organization_id, finished_at) WHERE (finished_at IS NOT NULL);
 
 
 --

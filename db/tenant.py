@@ -28,7 +28,7 @@ class Transaction:
         return [query.row(**record) for record in records]
 
     async def select(self, projection: Projection, *args: object) -> Sequence[Any]:
-        """Rows that are sequences of values, in the order of the projection's columns; the keys are the last argument."""
+        """Rows that are sequences of values, in the order of the projection's columns; keys are the last argument."""
         if projection.uuid_keys:
             keys: Iterable[object] = args[-1]  # type: ignore[assignment]
             args = (*args[:-1], "{" + ",".join(map(str, keys)) + "}")

@@ -45,6 +45,7 @@ class EvaluationTrial:
 
 BY_IDS = query("trials.by_ids", EvaluationTrial)
 BY_RUNS = query("trials.by_runs", EvaluationTrial)
+FINISHED_SINCE = query("trials.finished_since", EvaluationTrial)
 PAGE_NEWEST = query("trials.page_newest", EvaluationTrial)
 PAGE_OLDEST = query("trials.page_oldest", EvaluationTrial)
 PAGE_REWARD_HIGHEST = query("trials.page_reward_highest", EvaluationTrial)

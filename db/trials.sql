@@ -31,6 +31,15 @@ from evaluation_trials trial
 where trial.evaluation_run_id = any($1::uuid[])
 order by trial.evaluation_run_id, trial.attempt;
 
+-- name: finished_since
+-- Of version $2, or of all: what finished after $1, or then with an id after $3, in that order.
+select
+-- include: columns
+from evaluation_trials trial
+where (trial.finished_at, trial.id) > ($1::timestamptz, $3::uuid) and ($2::uuid is null or trial.environment_version_id = $2)
+order by trial.finished_at, trial.id
+limit $4::int;
+
 -- name: page_newest
 select
 -- include: columns

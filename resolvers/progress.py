@@ -1,7 +1,11 @@
 """Runs and trials as they change."""
 
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from db import runs, trials
@@ -12,34 +16,37 @@ from db.trials import TRIAL_OPEN, EvaluationTrial
 from resolvers.context import Context
 from resolvers.ids import parse_id
 
+#: A trial's time is that of its transaction's start, which may be committed this much later.
+_LATEST_COMMIT: Final = timedelta(minutes=1)
+_PAGE: Final = 500
+_LAST_ID: Final = UUID(int=2**128 - 1)
+_REMEMBERED: Final = 10_000
+
 
 @asynccontextmanager
-async def _changes(context: Context) -> AsyncGenerator[AsyncIterator[Change]]:
+async def _changes(context: Context, run_id: UUID | None = None) -> AsyncGenerator[AsyncIterator[Change]]:
     try:
-        async with context.changes.subscribe(context.tenant.organization_id) as changes:
+        async with context.changes.subscribe(context.tenant.organization_id, run_id) as changes:
             yield changes
     except SlowSubscriberError as error:
         raise ExpectedError(str(error)) from None
 
 
 async def run_updates(context: Context, evaluation_run_id: str) -> AsyncGenerator[EvaluationRun]:
-    """The run now, then at every change of it or of its trials, until it has ended.
+    """The run now, then whenever it or one of its trials has changed, until it has ended.
 
-    Raises NotFoundError for an unknown run.
+    Who reads slowly gets fewer of the states between, and always the last. Raises NotFoundError for an unknown run.
     """
     key = parse_id(evaluation_run_id)
     if key is None:
         raise NotFoundError("There is no such evaluation run.")
-    async with _changes(context) as changes:
+    async with _changes(context, key) as changes:
         run = await _run(context, key)
         yield run
-        concerned: set[UUID | None] = {trial.id for trial in await context.tenant.fetch(trials.BY_RUNS, [key])}
-        concerned |= {key, MISSED.id}
         while run.status not in RUN_ENDED:
-            change = await anext(changes)
-            if change.id in concerned:
-                run = await _run(context, key)
-                yield run
+            await anext(changes)
+            run = await _run(context, key)
+            yield run
 
 
 async def _run(context: Context, key: UUID) -> EvaluationRun:
@@ -50,16 +57,73 @@ async def _run(context: Context, key: UUID) -> EvaluationRun:
     return found[0]
 
 
-async def finished_trials(context: Context, environment_version_id: str | None) -> AsyncGenerator[EvaluationTrial]:
-    """Every trial that finishes from now on, of one version or of all."""
+@dataclass(slots=True)
+class _Told:
+    """The trials that a subscriber was told of last, so that none is told twice after a look back."""
+
+    latest: datetime
+    ids: OrderedDict[UUID, None] = field(default_factory=OrderedDict)
+
+    def is_new(self, trial: EvaluationTrial) -> bool:
+        if trial.id in self.ids:
+            return False
+        self.ids[trial.id] = None
+        if len(self.ids) > _REMEMBERED:
+            self.ids.popitem(last=False)
+        assert trial.finished_at is not None
+        self.latest = max(self.latest, trial.finished_at)
+        return True
+
+
+async def finished_trials(
+    context: Context, environment_version_id: str | None, since: datetime | None
+) -> AsyncGenerator[EvaluationTrial]:
+    """Every trial, of one version or of all, that finishes from now on; first those that have since `since`.
+
+    Those of the minute before it are told too, since what began to be stored then may not have been seen.
+
+    Raises NotFoundError for what is no id of a version.
+    """
     version_id = None if environment_version_id is None else parse_id(environment_version_id)
     if environment_version_id is not None and version_id is None:
         raise NotFoundError("There is no such environment version.")
+    told = _Told(since or datetime.now(UTC))
     async with _changes(context) as changes:
+        if since is not None:
+            async for trial in _finished_since(context, since - _LATEST_COMMIT, version_id, told):
+                yield trial
         async for change in changes:
-            if change.table != "evaluation_trials" or change.status in TRIAL_OPEN:
-                continue
-            context.refresh()
-            for trial in await context.tenant.fetch(trials.BY_IDS, [change.id]):
-                if version_id in (None, trial.environment_version_id):
-                    yield trial
+            async for trial in _finished(context, change, version_id, told):
+                yield trial
+
+
+async def _finished(
+    context: Context, change: Change, version_id: UUID | None, told: _Told
+) -> AsyncGenerator[EvaluationTrial]:
+    if change == MISSED:
+        async for trial in _finished_since(context, told.latest - _LATEST_COMMIT, version_id, told):
+            yield trial
+        return
+    wanted = version_id in (None, change.environment_version_id)
+    if wanted and change.table == "evaluation_trials" and change.status not in TRIAL_OPEN:
+        context.refresh()
+        for trial in await context.tenant.fetch(trials.BY_IDS, [change.id]):
+            if told.is_new(trial):
+                yield trial
+
+
+async def _finished_since(
+    context: Context, since: datetime, version_id: UUID | None, told: _Told
+) -> AsyncGenerator[EvaluationTrial]:
+    last_id = _LAST_ID
+    while True:
+        context.refresh()
+        page = await context.tenant.fetch(trials.FINISHED_SINCE, since, version_id, last_id, _PAGE)
+        for trial in page:
+            if told.is_new(trial):
+                yield trial
+        if len(page) < _PAGE:
+            return
+        last, last_id = page[-1].finished_at, page[-1].id
+        assert last is not None
+        since = last

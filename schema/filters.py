@@ -20,14 +20,19 @@ def filter_text(text: str | None, field: str) -> str | None:
 
 def moment(value: datetime | None, field: str) -> datetime | None:
     """In UTC. Raises InvalidInputError for a time without an offset, which names no moment."""
+    return utc(value, ["filter", field])
+
+
+def utc(value: datetime | None, path: list[str]) -> datetime | None:
+    """In UTC. Raises InvalidInputError for a time without an offset, which names no moment."""
     if value is None:
         return None
     if value.tzinfo is None:
-        raise InvalidInputError(f"{value.isoformat()} has no offset; add Z or one such as +02:00.", ["filter", field])
+        raise InvalidInputError(f"{value.isoformat()} has no offset; add Z or one such as +02:00.", path)
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise InvalidInputError(f"{value.isoformat()} lies outside the years 1 to 9999.", ["filter", field]) from None
+        raise InvalidInputError(f"{value.isoformat()} lies outside the years 1 to 9999.", path) from None
 
 
 def values(members: Sequence[Enum] | None) -> tuple[str, ...] | None:

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from datetime import datetime
 
 import strawberry
 
 from resolvers import progress
+from schema.filters import utc
 from schema.info import Info
 from schema.run import EvaluationRun
 from schema.trial import EvaluationTrial
@@ -19,10 +21,15 @@ class Subscription:
             async for run in updates:
                 yield EvaluationRun.of(run)
 
-    @strawberry.subscription(description="Every trial that finishes from now on, of one version or of all.")
+    @strawberry.subscription(
+        description="Every trial, of one version or of all, that finishes from now on. After a lost connection, "
+        "`since` the last finishedAt that was heard gives what was missed first; trials of the minute before it "
+        "may be told again."
+    )
     async def evaluation_trial_finished(
-        self, info: Info, environment_version_id: strawberry.ID | None = None
+        self, info: Info, environment_version_id: strawberry.ID | None = None, since: datetime | None = None
     ) -> AsyncGenerator[EvaluationTrial]:
-        async with aclosing(progress.finished_trials(info.context, environment_version_id)) as finished:
+        moment = utc(since, ["since"])
+        async with aclosing(progress.finished_trials(info.context, environment_version_id, moment)) as finished:
             async for trial in finished:
                 yield EvaluationTrial.of(trial)

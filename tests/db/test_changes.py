@@ -11,6 +11,7 @@ from db.changes import MISSED, Change, Changes, SlowSubscriberError, listen
 from db.embedded import DatabaseUrls
 from db.runs import EvaluationRun
 from db.tenant import Tenant
+from db.trials import EvaluationTrial
 from tests.db.conftest import Connection
 from tests.factory import Attempt, create_run, create_version
 
@@ -23,6 +24,14 @@ async def changes(database: DatabaseUrls) -> AsyncIterator[Changes]:
         yield changes
 
 
+def of_run(run: EvaluationRun, status: str) -> Change:
+    return Change("evaluation_runs", run.id, status, run.id, run.environment_version_id)
+
+
+def of_trial(trial: EvaluationTrial, status: str) -> Change:
+    return Change("evaluation_trials", trial.id, status, trial.evaluation_run_id, trial.environment_version_id)
+
+
 async def upcoming(stream: AsyncIterator[Change]) -> Change:
     return await asyncio.wait_for(anext(stream), 30)
 
@@ -32,7 +41,7 @@ async def queued_run(changes: Changes, tenant: Tenant) -> EvaluationRun:
     version = await create_version(tenant, f"environment-{uuid4()}")
     async with changes.subscribe(tenant.organization_id) as stream:
         run, _ = await create_run(tenant, version, [Attempt(status="queued")], status="queued")
-        assert await upcoming(stream) == Change("evaluation_runs", run.id, "queued")
+        assert await upcoming(stream) == of_run(run, "queued")
     return run
 
 
@@ -40,7 +49,7 @@ async def start(tenant: Tenant, run: EvaluationRun) -> Change:
     """Start the run; the change that this is."""
     async with tenant.transaction() as transaction:
         assert await transaction.fetch_one(runs.START, run.id)
-    return Change("evaluation_runs", run.id, "running")
+    return of_run(run, "running")
 
 
 async def test_each_step_of_a_run_is_told(changes: Changes, acme: Tenant) -> None:
@@ -59,11 +68,11 @@ async def test_each_step_of_a_run_is_told(changes: Changes, acme: Tenant) -> Non
             await transaction.fetch(runs.SET_JOB, run.id, 1)
         last = await start(acme, await queued_run(changes, acme))
         assert [await upcoming(stream) for _ in range(5)] == [
-            Change("evaluation_runs", run.id, "queued"),
-            Change("evaluation_runs", run.id, "running"),
-            Change("evaluation_trials", trial.id, "running"),
-            Change("evaluation_trials", trial.id, "timed_out"),
-            Change("evaluation_runs", run.id, "completed"),
+            of_run(run, "queued"),
+            of_run(run, "running"),
+            of_trial(trial, "running"),
+            of_trial(trial, "timed_out"),
+            of_run(run, "completed"),
         ]
         assert (await upcoming(stream)).status == "queued"
         assert await upcoming(stream) == last
@@ -147,7 +156,27 @@ async def test_a_slow_subscriber_is_dropped_and_no_other(changes: Changes, acme:
 async def test_nothing_listens_after_the_end(database: DatabaseUrls, acme: Tenant, administrator: Connection) -> None:
     async with listen(database.app) as changes, changes.subscribe(acme.organization_id):
         assert await administrator.fetchval(f"select count(*) {LISTENERS}") == 1
-    assert changes.subscriptions == set()
+    assert not changes.subscriptions
     async with asyncio.timeout(10):
         while await administrator.fetchval(f"select count(*) {LISTENERS}"):  # noqa: ASYNC110 - nothing else tells
             await asyncio.sleep(0.01)
+
+
+async def test_one_runs_changes_are_told_as_one_however_many(changes: Changes, acme: Tenant, rival: Tenant) -> None:
+    run, other = await queued_run(changes, acme), await queued_run(changes, acme)
+    async with (
+        changes.subscribe(acme.organization_id, run.id) as stream,
+        changes.subscribe(rival.organization_id, run.id) as foreign,
+        changes.subscribe(acme.organization_id) as every,
+    ):
+        heard = asyncio.ensure_future(anext(foreign))
+        for started in (run, other, run, run):
+            told = await start(acme, started)
+            assert await upcoming(every) == told
+        assert await upcoming(stream) == of_run(run, "running")
+        last = await start(acme, run)
+        assert await upcoming(stream) == last
+        assert not heard.done()
+        heard.cancel()
+        await asyncio.wait([heard])
+    assert not changes.subscriptions

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from db import runs, trials
-from db.changes import MISSED, Changes, listen
+from db.changes import Changes, listen
 from db.embedded import DatabaseUrls
 from db.tenant import Tenant
 from tests.factory import create_version
@@ -36,7 +36,7 @@ async def following(results: AsyncIterator[Any], name: str) -> Any:
 
 async def until_watched(changes: Changes, watchers: int = 1) -> None:
     async with asyncio.timeout(20):
-        while len(changes.subscriptions) < watchers:  # noqa: ASYNC110 - nothing tells that a watcher has come
+        while sum(map(len, changes.subscriptions.values())) < watchers:  # noqa: ASYNC110 - nothing tells that a watcher has come
             await asyncio.sleep(0.005)
 
 
@@ -90,7 +90,7 @@ async def test_a_run_is_told_now_and_at_each_change_until_it_has_ended(acme: Ten
         rest = [result.data["evaluationRunUpdated"]["status"] async for result in results]
         assert rest[-1] == "COMPLETED"
         assert set(rest[:-1]) <= {"RUNNING"}
-    assert changes.subscriptions == set()
+    assert not changes.subscriptions
 
 
 async def test_a_run_that_has_ended_is_told_once(acme: Tenant, changes: Changes) -> None:
@@ -145,7 +145,7 @@ async def test_finished_trials_are_told_of_one_version_or_of_all(acme: Tenant, c
                 told = await following(results, "evaluationTrialFinished")
                 assert (told["id"], told["status"]) == (str(run.trials[index].row.id), status.upper())
                 assert told["run"]["trials"][index]["status"] == status.upper()
-    assert changes.subscriptions == set()
+    assert not changes.subscriptions
 
 
 async def test_another_organization_hears_nothing(acme: Tenant, rival: Tenant, changes: Changes) -> None:
@@ -189,12 +189,54 @@ async def test_another_organizations_id_is_like_one_that_never_was(
 
 async def test_who_reads_too_slowly_is_told_so(acme: Tenant, changes: Changes) -> None:
     _, run = await a_queued_run(acme)
-    async with subscribed(acme, changes, RUN, id=str(run.row.id)) as results:
-        await following(results, "evaluationRunUpdated")
-        for subscription in changes.subscriptions:
-            for _ in range(1001):
-                subscription.offer(MISSED)
+    async with subscribed(acme, changes, TRIAL) as results:
+        first = asyncio.ensure_future(following(results, "evaluationTrialFinished"))
+        await until_watched(changes)
+        await finish(acme, run, 0, 1.0)
+        await first
+        changed = f"{acme.organization_id} evaluation_trials {UNKNOWN} completed {run.row.id} {UNKNOWN}"
+        for _ in range(1001):
+            changes.receive(None, 0, "", changed)
         result = await anext(results)
     (error,) = result.errors
     assert error.message == "Too many changes were waiting to be read; subscribe again."
     assert error.extensions == {"code": "EXPECTED"}
+
+
+async def test_who_reads_a_run_slowly_sees_its_end_all_the_same(acme: Tenant, changes: Changes) -> None:
+    _, run = await a_queued_run(acme)
+    async with subscribed(acme, changes, RUN, id=str(run.row.id)) as results:
+        await following(results, "evaluationRunUpdated")
+        for _ in range(1100):
+            await set_run(acme, run, ended=False)
+        await finish(acme, run, 0, 1.0)
+        await finish(acme, run, 1, 0.5)
+        await set_run(acme, run, ended=True)
+        statuses = [result.data["evaluationRunUpdated"]["status"] async for result in results]
+        assert statuses[-1] == "COMPLETED"
+        assert len(statuses) < 5
+
+
+async def test_after_a_lost_connection_finished_trials_are_looked_up(acme: Tenant, changes: Changes) -> None:
+    """Whoever lost the database's word or its own connection hears of what it missed, and of nothing twice."""
+    _, run = await a_queued_run(acme, 4)
+    seen = []
+    async with subscribed(acme, changes, TRIAL) as results:
+        first = asyncio.ensure_future(following(results, "evaluationTrialFinished"))
+        await until_watched(changes)
+        await finish(acme, run, 0, 1.0)
+        seen.append((await first)["id"])
+        changes.missed()
+        (subscription,) = next(iter(changes.subscriptions.values()))
+        await finish(acme, run, 1, 0.5)
+        seen.append((await following(results, "evaluationTrialFinished"))["id"])
+        await finish(acme, run, 2, 0.0)
+        seen.append((await following(results, "evaluationTrialFinished"))["id"])
+        assert not subscription.dropped
+    assert seen == [str(trial.row.id) for trial in run.trials[:3]]
+    text = """subscription($since: DateTime) { evaluationTrialFinished(since: $since) { id finishedAt } }"""
+    async with subscribed(acme, changes, text, since="2020-01-01T00:00:00Z") as results:
+        again = [(await following(results, "evaluationTrialFinished"))["id"] for _ in range(3)]
+        assert again == seen
+        await finish(acme, run, 3, 1.0)
+        assert (await following(results, "evaluationTrialFinished"))["id"] == str(run.trials[3].row.id)

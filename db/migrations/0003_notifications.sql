@@ -35,3 +35,23 @@ create trigger notify_identities after update or delete on memberships
 create trigger notify_identities after update of email or delete on users
   for each statement execute function notify_identities();
 revoke execute on function notify_identities() from public;
+
+-- Tells listeners what changed: "<organization> <table> <id> <status> <run> <version>", so that only those who wait for
+-- it have to look. Sent at commit, so what it names can be read.
+create or replace function notify_change() returns trigger
+  language plpgsql set search_path = pg_catalog
+as $$
+declare
+  run uuid;
+begin
+  if tg_table_name = 'evaluation_runs' then
+    run := new.id;
+  else
+    run := new.evaluation_run_id;
+  end if;
+  perform pg_notify('agentforge_changes', format('%s %s %s %s %s %s',
+    new.organization_id, tg_table_name, new.id, new.status, run, new.environment_version_id));
+  return null;
+end $$;
+
+create index evaluation_trials_finished on evaluation_trials (organization_id, finished_at) where finished_at is not null;
