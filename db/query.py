@@ -14,7 +14,7 @@ Json = NewType("Json", str)
 
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
 _PARAMETER = re.compile(
-    r"\$(?P<number>\d+)(?:::(?P<type>[a-z]+(?: precision)?(?:\[\])?))?(?P<test> is null| is not null)?"
+    r"\$(?P<number>\d+)(?:::(?P<type>[a-z]+(?: precision)?(?:\[\])?))?(?P<test> is null(?P<or>\s+or\s+)?| is not null)?"
 )
 _MOST_VARIANTS = 1000
 _INCLUDE = re.compile(r"^( *)-- include: (\w+)\n", re.MULTILINE)
@@ -92,7 +92,9 @@ def _decided(text: str, absent: frozenset[int]) -> tuple[str, tuple[int, ...]]:
     def put(found: re.Match[str]) -> str:
         position = int(found["number"]) - 1
         if found["test"]:
-            return str((position in absent) is (found["test"] == " is null")).lower()
+            holds = (position in absent) is not found["test"].endswith("not null")
+            # Nothing, rather than "false or", behind which PostgreSQL would not look for what to join.
+            return "" if found["or"] and not holds else str(holds).lower() + (found["or"] or "")
         if position in absent:
             return f"null::{types[position]}"
         return f"${kept.index(position) + 1}{'::' + found['type'] if found['type'] else ''}"

@@ -127,6 +127,27 @@ END;
 
 
 --
+-- Name: note_stages(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.note_stages() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  insert into public.environment_version_stages (organization_id, environment_version_id, stage)
+  select distinct new.organization_id, new.environment_version_id, stage.name
+  from json_to_recordset(new.stages) as stage (name text)
+  where not exists (
+    select from public.environment_version_stages known
+    where known.environment_version_id = new.environment_version_id and known.stage = stage.name)
+  order by 3
+  on conflict do nothing;
+  return null;
+end $$;
+
+
+--
 -- Name: notify_change(); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -318,6 +339,19 @@ CREATE TABLE public.bundles (
 ALTER TABLE ONLY public.bundles ALTER COLUMN content SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY public.bundles FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: environment_version_stages; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.environment_version_stages (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    environment_version_id uuid NOT NULL,
+    stage text NOT NULL
+);
+
+ALTER TABLE ONLY public.environment_version_stages FORCE ROW LEVEL SECURITY;
 
 
 --
@@ -515,6 +549,14 @@ ALTER TABLE ONLY public.api_tokens
 
 ALTER TABLE ONLY public.bundles
     ADD CONSTRAINT bundles_pkey PRIMARY KEY (organization_id, sha256);
+
+
+--
+-- Name: environment_version_stages environment_version_stages_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_version_stages
+    ADD CONSTRAINT environment_version_stages_pkey PRIMARY KEY (organization_id, stage, environment_version_id);
 
 
 --
@@ -738,10 +780,17 @@ CREATE INDEX evaluation_trials_by_reward ON public.evaluation_trials USING btree
 
 
 --
+-- Name: evaluation_trials_by_status; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_by_status ON public.evaluation_trials USING btree (organization_id, status, id);
+
+
+--
 -- Name: evaluation_trials_finished; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX evaluation_trials_finished ON public.evaluation_trials USING btree (organization_id, finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX evaluation_trials_finished ON public.evaluation_trials USING btree (organization_id, finished_at, id) WHERE (finished_at IS NOT NULL);
 
 
 --
@@ -749,6 +798,28 @@ CREATE INDEX evaluation_trials_finished ON public.evaluation_trials USING btree 
 --
 
 CREATE INDEX evaluation_trials_of_version ON public.evaluation_trials USING btree (organization_id, environment_version_id, id);
+
+
+--
+-- Name: evaluation_trials_reward_highest; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_reward_highest ON public.evaluation_trials USING btree (organization_id, (
+CASE
+    WHEN (reward IS NULL) THEN '-Infinity'::double precision
+    ELSE reward
+END), id);
+
+
+--
+-- Name: evaluation_trials_reward_lowest; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX evaluation_trials_reward_lowest ON public.evaluation_trials USING btree (organization_id, (
+CASE
+    WHEN (reward IS NULL) THEN 'Infinity'::double precision
+    ELSE reward
+END), id);
 
 
 --
@@ -816,6 +887,13 @@ ALTER TABLE public.environment_versions ENABLE ALWAYS TRIGGER immutable_truncate
 
 
 --
+-- Name: evaluation_trials note_stages; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER note_stages AFTER INSERT OR UPDATE OF stages ON public.evaluation_trials FOR EACH ROW WHEN (((new.stages)::text <> '[]'::text)) EXECUTE FUNCTION public.note_stages();
+
+
+--
 -- Name: evaluation_runs notify_change; Type: TRIGGER; Schema: public; Owner: -
 --
 
@@ -871,6 +949,14 @@ ALTER TABLE ONLY public.api_tokens
 
 ALTER TABLE ONLY public.bundles
     ADD CONSTRAINT bundles_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
+-- Name: environment_version_stages environment_version_stages_organization_id_environment_ver_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.environment_version_stages
+    ADD CONSTRAINT environment_version_stages_organization_id_environment_ver_fkey FOREIGN KEY (organization_id, environment_version_id) REFERENCES public.environment_versions(organization_id, id);
 
 
 --
@@ -1064,6 +1150,12 @@ CREATE POLICY before_organization ON public.users TO agentforge_owner USING (tru
 ALTER TABLE public.bundles ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: environment_version_stages; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.environment_version_stages ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: environment_versions; Type: ROW SECURITY; Schema: public; Owner: -
 --
 
@@ -1144,6 +1236,13 @@ CREATE POLICY tenant ON public.api_tokens TO agentforge_app USING ((organization
 --
 
 CREATE POLICY tenant ON public.bundles TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: environment_version_stages tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.environment_version_stages TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
 
 
 --
@@ -1385,6 +1484,13 @@ GRANT ALL ON FUNCTION public.identify(secret_sha256 bytea) TO agentforge_app;
 
 
 --
+-- Name: FUNCTION note_stages(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.note_stages() FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION notify_change(); Type: ACL; Schema: public; Owner: -
 --
 
@@ -1472,6 +1578,13 @@ GRANT ALL ON FUNCTION public.user_by_email(email text) TO agentforge_app;
 --
 
 GRANT SELECT,INSERT ON TABLE public.bundles TO agentforge_app;
+
+
+--
+-- Name: TABLE environment_version_stages; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.environment_version_stages TO agentforge_app;
 
 
 --

@@ -11,10 +11,12 @@
   and ($5::boolean is null or (trial.reward is not null) = $5)
   and ($6::double precision is null or trial.reward >= $6)
   and ($7::double precision is null or trial.reward < $7)
-  and ($8::text is null or exists (
+  and ($8::text is null or (trial.environment_version_id in (
+    select known.environment_version_id from environment_version_stages known where known.stage = $8
+  ) and exists (
     select from json_to_recordset(trial.stages) as stage (name text, value double precision)
     where stage.name = $8 and ($9::double precision is null or stage.value < $9)
-  ))
+  )))
   and ($10::timestamptz is null or trial.created_at > $10)
   and ($11::timestamptz is null or trial.created_at < $11)
 
@@ -63,19 +65,17 @@ order by trial.id
 limit $14::int;
 
 -- name: page_reward_highest
--- Unscored trials come last; a cursor among them has an id and no reward.
+-- Unscored trials come last; a cursor among them has an id and no reward. Row-level security lets no condition reach an
+-- index that calls a function or has coalesce, so it is written out.
 select
 -- include: columns
 from evaluation_trials trial
 where
 -- include: matches
-  and (
-    $12::uuid is null
-    or ($13::double precision is not null and (
-      trial.reward < $13 or (trial.reward = $13 and trial.id < $12) or trial.reward is null))
-    or ($13 is null and trial.reward is null and trial.id < $12)
-  )
-order by trial.reward desc nulls last, trial.id desc
+  and ($12::uuid is null
+    or (case when trial.reward is null then '-infinity' else trial.reward end, trial.id)
+      < (coalesce($13::double precision, '-infinity'), $12))
+order by case when trial.reward is null then '-infinity' else trial.reward end desc, trial.id desc
 limit $14::int;
 
 -- name: page_reward_lowest
@@ -84,13 +84,10 @@ select
 from evaluation_trials trial
 where
 -- include: matches
-  and (
-    $12::uuid is null
-    or ($13::double precision is not null and (
-      trial.reward > $13 or (trial.reward = $13 and trial.id > $12) or trial.reward is null))
-    or ($13 is null and trial.reward is null and trial.id > $12)
-  )
-order by trial.reward nulls last, trial.id
+  and ($12::uuid is null
+    or (case when trial.reward is null then 'infinity' else trial.reward end, trial.id)
+      > (coalesce($13::double precision, 'infinity'), $12))
+order by case when trial.reward is null then 'infinity' else trial.reward end, trial.id
 limit $14::int;
 
 -- name: count

@@ -53,5 +53,3 @@ begin
     new.organization_id, tg_table_name, new.id, new.status, run, new.environment_version_id));
   return null;
 end $$;
-
-create index evaluation_trials_finished on evaluation_trials (organization_id, finished_at) where finished_at is not null;

@@ -3,6 +3,7 @@
 TENANT_TABLES = {
     "api_tokens",
     "bundles",
+    "environment_version_stages",
     "environment_versions",
     "environments",
     "evaluation_runs",
@@ -25,6 +26,7 @@ GRANTS = {
         "UPDATE (revoked_at)",
     },
     "bundles": {"INSERT", "SELECT"},
+    "environment_version_stages": {"INSERT", "SELECT"},
     "environment_versions": {"INSERT", "SELECT"},
     "environments": {"INSERT", "SELECT"},
     "evaluation_runs": {
