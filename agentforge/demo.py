@@ -13,7 +13,7 @@ from db.errors import NotFoundError
 from db.runs import EvaluationRun
 from db.tenant import Pool, Tenant
 from db.versions import EnvironmentVersion
-from resolvers import accounts, runs
+from resolvers import accounts, members, runs
 
 ORGANIZATION = "demo"
 OWNER = "owner@demo.example"
@@ -40,11 +40,11 @@ async def demo_tenant(pool: Pool) -> tuple[Tenant, UUID]:
     """The demo organization and its owner, made when missing."""
     try:
         tenant = await accounts.tenant_of(pool, ORGANIZATION)
-        member = await accounts.add_member(tenant, OWNER, "owner")
+        member = await members.add_member(tenant, OWNER, "owner")
     except NotFoundError:
         organization, member = await accounts.create_organization(pool, ORGANIZATION, "Demo", OWNER)
         tenant = Tenant(pool, organization.id)
-    return tenant, member.user_id
+    return tenant, member.id
 
 
 async def ensure_demo(pool: Pool) -> Demo:
@@ -65,6 +65,6 @@ async def owner_token(tenant: Tenant) -> str:
 
 
 async def organization_slug(tenant: Tenant) -> str:
-    organization = await tenant.fetch_one(account_rows.CURRENT_ORGANIZATION)
+    organization = await tenant.fetch_one(account_rows.ORGANIZATIONS_BY_IDS, [tenant.organization_id])
     assert organization is not None
     return organization.slug

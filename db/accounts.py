@@ -51,12 +51,6 @@ class Organization:
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
-    user_id: UUID
-    role: str
-
-
-@dataclass(frozen=True, slots=True)
 class Id:
     id: UUID
 
@@ -91,12 +85,13 @@ ORGANIZATION_BY_SLUG = query("accounts.organization_by_slug", OrganizationId)
 NEW_ORGANIZATION_ID = query("accounts.new_organization_id", OrganizationId)
 USER_BY_EMAIL = query("accounts.user_by_email", UserId)
 SET_PASSWORD = query("accounts.set_password", Changed)
-CURRENT_ORGANIZATION = query("accounts.current_organization", Organization)
+ORGANIZATIONS_BY_IDS = query("accounts.organizations_by_ids", Organization)
 CREATE_ORGANIZATION = query("accounts.create_organization", Organization)
-PUT_MEMBERSHIP = query("accounts.put_membership", Membership)
+PUT_MEMBERSHIP = query("accounts.put_membership", UserId)
 CREATE_SESSION = query("accounts.create_session", Id)
 DELETE_SESSION = query("accounts.delete_session", Id)
 CREATE_SIGN_IN_LINK = query("accounts.create_sign_in_link", Nothing)
 CREATE_TOKEN = query("accounts.create_token", Token)
 REVOKE_TOKEN = query("accounts.revoke_token", Token)
 TOKENS = query("accounts.tokens", Token)
+TOKENS_BY_IDS = query("accounts.tokens_by_ids", Token)

@@ -24,8 +24,8 @@ select set_password($1::uuid, $2::text) as changed;
 -- name: new_organization_id
 select uuidv7() as organization_id;
 
--- name: current_organization
-select id, slug, name from organizations;
+-- name: organizations_by_ids
+select id, slug, name from organizations where id = any($1::uuid[]);
 
 -- name: create_organization
 -- The id is drawn first and made the transaction's organization, so that row-level security lets its own row in.
@@ -36,7 +36,7 @@ returning id, slug, name;
 -- name: put_membership
 insert into memberships (user_id, role) values ($1, $2)
 on conflict (organization_id, user_id) do update set role = excluded.role
-returning user_id, role;
+returning user_id;
 
 -- name: create_session
 insert into sessions (user_id, secret_sha256, expires_at) values ($1, $2, $3)
@@ -60,3 +60,6 @@ returning id, name, role, created_at, expires_at, revoked_at;
 
 -- name: tokens
 select id, name, role, created_at, expires_at, revoked_at from api_tokens order by id;
+
+-- name: tokens_by_ids
+select id, name, role, created_at, expires_at, revoked_at from api_tokens where id = any($1::uuid[]);

@@ -1,17 +1,25 @@
 """The people of an organization."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
+from db.accounts import Id
 from db.query import query
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    user_id: UUID
+    """`id` is the person's."""
+
+    id: UUID
     email: str
     role: str
+    created_at: datetime
 
 
 BY_EMAIL = query("members.by_email", Member)
-BY_USER = query("members.by_user", Member)
+BY_IDS = query("members.by_ids", Member)
+ALL = query("members.all", Member)
+LOCK_OWNERS = query("members.lock_owners", Id)
+REMOVE = query("members.remove", Id)

@@ -478,6 +478,24 @@ ALTER TABLE ONLY public.evaluator_configurations FORCE ROW LEVEL SECURITY;
 
 
 --
+-- Name: idempotency_keys; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.idempotency_keys (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    subject_id uuid NOT NULL,
+    key text NOT NULL,
+    request_sha256 bytea NOT NULL,
+    result_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 1000))),
+    CONSTRAINT idempotency_keys_request_sha256_check CHECK ((length(request_sha256) = 32))
+);
+
+ALTER TABLE ONLY public.idempotency_keys FORCE ROW LEVEL SECURITY;
+
+
+--
 -- Name: rollouts; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -637,6 +655,14 @@ ALTER TABLE ONLY public.evaluator_configurations
 
 ALTER TABLE ONLY public.evaluator_configurations
     ADD CONSTRAINT evaluator_configurations_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (organization_id, subject_id, key);
 
 
 --
@@ -820,6 +846,13 @@ CASE
     WHEN (reward IS NULL) THEN 'Infinity'::double precision
     ELSE reward
 END), id);
+
+
+--
+-- Name: idempotency_keys_age; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (organization_id, created_at);
 
 
 --
@@ -1032,6 +1065,14 @@ ALTER TABLE ONLY public.evaluator_configurations
 
 
 --
+-- Name: idempotency_keys idempotency_keys_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
 -- Name: memberships memberships_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1186,6 +1227,12 @@ ALTER TABLE public.evaluation_trials ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.evaluator_configurations ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: idempotency_keys; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.idempotency_keys ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: users member; Type: POLICY; Schema: public; Owner: -
 --
 
@@ -1278,6 +1325,13 @@ CREATE POLICY tenant ON public.evaluation_trials TO agentforge_app USING ((organ
 --
 
 CREATE POLICY tenant ON public.evaluator_configurations TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: idempotency_keys tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.idempotency_keys TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
 
 
 --
@@ -1746,6 +1800,20 @@ GRANT UPDATE(finished_at) ON TABLE public.evaluation_trials TO agentforge_app;
 --
 
 GRANT SELECT,INSERT ON TABLE public.evaluator_configurations TO agentforge_app;
+
+
+--
+-- Name: TABLE idempotency_keys; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.idempotency_keys TO agentforge_app;
+
+
+--
+-- Name: COLUMN idempotency_keys.result_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(result_id) ON TABLE public.idempotency_keys TO agentforge_app;
 
 
 --

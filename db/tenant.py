@@ -106,3 +106,14 @@ class Tenant:
         """The only row, or None."""
         async with self.transaction("READ ONLY") as transaction:
             return await transaction.fetch_one(query, *args)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Tenant):
+    """Takes part in a transaction that is open, and leaves its end to whoever opened it."""
+
+    opened: Transaction
+
+    @asynccontextmanager
+    async def transaction(self, mode: str = "") -> AsyncGenerator[Transaction]:
+        yield self.opened

@@ -9,13 +9,13 @@ from typing import TypeVar
 from uuid import UUID
 
 from db import accounts, members
-from db.accounts import Identity, Membership, Organization, Token
+from db.accounts import Identity, Organization, Token
 from db.errors import ConflictError, InvalidInputError, NotFoundError
 from db.members import Member
-from db.tenant import Pool, Tenant, Transaction, fetch_before_organization
+from db.tenant import Pool, Tenant, fetch_before_organization
 from resolvers import passwords
+from resolvers.members import MEMBER_ROLES, checked_email, checked_role, is_email, put_member
 
-MEMBER_ROLES = ("owner", "member", "viewer")
 TOKEN_ROLES = (*MEMBER_ROLES, "worker")
 #: What every API token starts with, so that scanners for leaked secrets can find it.
 TOKEN_PREFIX = "agentforge_"  # noqa: S105 - no secret
@@ -23,8 +23,6 @@ LINK_LIFETIME = timedelta(minutes=10)
 MAX_LIFETIME = timedelta(days=3650)
 
 _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
-_MAX_EMAIL = 254
 
 Found = TypeVar("Found")
 
@@ -38,21 +36,21 @@ class Session:
     expires_at: datetime
 
 
-async def create_organization(pool: Pool, slug: str, name: str, owner_email: str) -> tuple[Organization, Membership]:
+async def create_organization(pool: Pool, slug: str, name: str, owner_email: str) -> tuple[Organization, Member]:
     """A new organization and its owner, who is made when no user has the address.
 
     Raises InvalidInputError, and ConflictError for a slug that is taken.
     """
     _check_slug(slug)
     _check_name(name)
-    email = _checked_email(owner_email, "ownerEmail")
+    email = checked_email(owner_email, "ownerEmail")
     (new,) = await fetch_before_organization(pool, accounts.NEW_ORGANIZATION_ID)
     assert new.organization_id is not None
     async with Tenant(pool, new.organization_id).transaction() as transaction:
         organization = await transaction.fetch_one(accounts.CREATE_ORGANIZATION, slug, name)
         if organization is None:
             raise ConflictError(f"There is an organization {slug!r} already; choose another slug.")
-        return organization, await _put_member(transaction, email, "owner")
+        return organization, await put_member(transaction, email, "owner")
 
 
 async def tenant_of(pool: Pool, slug: str) -> Tenant:
@@ -64,35 +62,10 @@ async def tenant_of(pool: Pool, slug: str) -> Tenant:
     raise NotFoundError(f"There is no organization {slug!r}.")
 
 
-async def add_member(tenant: Tenant, email: str, role: str, password: str | None = None) -> Membership:
-    """Make the person with this address a member, or give a member another role.
-
-    A password is the person's in every organization that they belong to, so only an operator may set one:
-    never pass on what an owner of one organization sent. Raises InvalidInputError.
-    """
-    email = _checked_email(email, "email")
-    role = _checked_role(role, MEMBER_ROLES)
-    password_hash = None if password is None else await passwords.hash_password(password)
-    async with tenant.transaction() as transaction:
-        membership = await _put_member(transaction, email, role)
-        if password_hash is not None:
-            await transaction.fetch(accounts.SET_PASSWORD, membership.user_id, password_hash)
-        return membership
-
-
-async def member_by_email(tenant: Tenant, email: str) -> Member:
-    """Raises NotFoundError for the address of nobody and of people of other organizations alike."""
-    found = await tenant.fetch(members.BY_EMAIL, email.lower()) if _is_email(email) else []
-    return _found(
-        found[0] if found else None,
-        f"No member has the address {email!r}; add them with `agentforge member add`.",
-    )
-
-
 async def create_token(tenant: Tenant, name: str, role: str, lifetime: timedelta) -> tuple[Token, str]:
     """A token and its secret, which is told this once. Raises InvalidInputError."""
     _check_name(name)
-    role = _checked_role(role, TOKEN_ROLES)
+    role = checked_role(role, TOKEN_ROLES)
     secret = TOKEN_PREFIX + _new_secret()
     expires_at = _expiry(lifetime)
     async with tenant.transaction() as transaction:
@@ -109,14 +82,14 @@ async def revoke_token(tenant: Tenant, token_id: UUID) -> Token:
     """End a token at once; a second time changes nothing. Raises NotFoundError."""
     async with tenant.transaction() as transaction:
         token = await transaction.fetch_one(accounts.REVOKE_TOKEN, token_id)
-    return _found(token, f"There is no token {token_id}.")
+    return _found(token, "There is no such token.")
 
 
 async def create_sign_in_link(tenant: Tenant, user_id: UUID, lifetime: timedelta = LINK_LIFETIME) -> str:
     """The secret of a link that signs a member in to this organization, once. Raises NotFoundError."""
     secret = _new_secret()
     async with tenant.transaction() as transaction:
-        member = await transaction.fetch_one(members.BY_USER, user_id)
+        member = await transaction.fetch_one(members.BY_IDS, [user_id])
         _found(member, f"There is no member {user_id}.")
         await transaction.fetch(accounts.CREATE_SIGN_IN_LINK, user_id, digest(secret), _expiry(lifetime))
     return secret
@@ -138,7 +111,7 @@ async def sign_in(
     A password is verified for unknown addresses too, so that the time taken does not tell them.
     """
     candidates = (
-        await fetch_before_organization(pool, accounts.SIGN_IN_CANDIDATE, email.lower()) if _is_email(email) else []
+        await fetch_before_organization(pool, accounts.SIGN_IN_CANDIDATE, email.lower()) if is_email(email) else []
     )
     matches = await passwords.verify(password, candidates[0].password_hash if candidates else None)
     if not matches or (organization_slug is not None and not _SLUG.fullmatch(organization_slug)):
@@ -160,12 +133,6 @@ async def identify(pool: Pool, secret: str) -> Identity | None:
     """Who holds the secret of a token or session; None when nobody does (any more)."""
     rows = await fetch_before_organization(pool, accounts.IDENTIFY, digest(secret))
     return rows[0] if rows else None
-
-
-async def _put_member(transaction: Transaction, email: str, role: str) -> Membership:
-    (user,) = await transaction.fetch(accounts.USER_BY_EMAIL, email)
-    (membership,) = await transaction.fetch(accounts.PUT_MEMBERSHIP, user.user_id, role)
-    return membership
 
 
 async def _create_session(tenant: Tenant, user_id: UUID, lifetime: timedelta) -> Session:
@@ -208,19 +175,3 @@ def _check_slug(slug: str) -> None:
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= 200 or not name.isprintable() or name.isspace():
         raise InvalidInputError("The name must be 1 to 200 printable characters.", ["name"])
-
-
-def _is_email(email: str) -> bool:
-    return len(email) <= _MAX_EMAIL and email.isprintable() and _EMAIL.fullmatch(email) is not None
-
-
-def _checked_email(email: str, field: str) -> str:
-    if not _is_email(email):
-        raise InvalidInputError(f"An address such as ada@example.com is needed; got {email!r}.", [field])
-    return email.lower()
-
-
-def _checked_role(role: str, roles: tuple[str, ...]) -> str:
-    if role.lower() not in roles:
-        raise InvalidInputError(f"The role must be one of {', '.join(roles)}; got {role!r}.", ["role"])
-    return role.lower()

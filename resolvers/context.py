@@ -17,6 +17,7 @@ class Context:
     identity: Identity
     changes: Changes
     load: Loaders
+    idempotency_key: str | None = None
 
     def refresh(self) -> None:
         """Forget what was loaded, so that the next event of a subscription shows what is there then."""
@@ -31,9 +32,10 @@ class Session:
     tenant: Tenant | None = None
     identity: Identity | None = None
     connection_params: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
 
     def context(self) -> Context:
         """A context for one operation. Raises PermissionError when nobody is signed in."""
         if self.tenant is None or self.identity is None:
             raise PermissionError("nobody is signed in on this connection")
-        return Context(self.tenant, self.identity, self.changes, Loaders(self.tenant))
+        return Context(self.tenant, self.identity, self.changes, Loaders(self.tenant), self.idempotency_key)

@@ -11,7 +11,19 @@ from typing import Any, Generic, TypeVar, overload
 
 from aiodataloader import DataLoader
 
-from db import artifacts, configurations, environments, nodes, reports, rollouts, runs, trials, versions
+from db import (
+    accounts,
+    artifacts,
+    configurations,
+    environments,
+    members,
+    nodes,
+    reports,
+    rollouts,
+    runs,
+    trials,
+    versions,
+)
 from db.query import Query
 from db.tenant import Tenant
 
@@ -91,6 +103,9 @@ class Loaders:
 
 
 NODE = One(nodes.FIND, "id")
+ORGANIZATION = One(accounts.ORGANIZATIONS_BY_IDS, "id")
+MEMBER = One(members.BY_IDS, "id")
+TOKEN = One(accounts.TOKENS_BY_IDS, "id")
 ENVIRONMENT = One(environments.BY_IDS, "id")
 ENVIRONMENT_BY_SLUG = One(environments.BY_SLUGS, "slug")
 VERSION = One(versions.BY_IDS, "id")

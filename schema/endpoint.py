@@ -169,7 +169,8 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         identity = request.state.identity
         if isinstance(request, Request) and not may_ask(identity):
             raise ForbiddenError("A worker's token may only download bundles.")
-        return Session(self.changes, request.state.tenant, identity)
+        key = request.headers.get("Idempotency-Key") if isinstance(request, Request) else None
+        return Session(self.changes, request.state.tenant, identity, idempotency_key=key)
 
     async def on_ws_connect(self, context: Session) -> UnsetType:
         if context.identity is None:

@@ -7,14 +7,16 @@ from strawberry.scalars import JSON
 
 from db.runs import ResetMode
 from resolvers import configurations, environments, runs, versions
+from resolvers.loaders import CONFIGURATION, ENVIRONMENT, RUN, VERSION
+from schema.administration import Administration
+from schema.change import EDITORS, Repeatable, change
 from schema.configuration import EvaluatorConfiguration
 from schema.environment import Environment
 from schema.info import Info
-from schema.problems import Conflict, Forbidden, InvalidInput, NotFound, answer
+from schema.problems import Conflict, Forbidden, InvalidInput, NotFound
 from schema.run import EvaluationRun
 from schema.scalars import BigInt
 from schema.version import EnvironmentVersion
-from schema.viewer import MemberRole
 
 EnvironmentResult = Annotated[Environment | InvalidInput | Conflict | Forbidden, strawberry.union("EnvironmentResult")]
 EnvironmentVersionResult = Annotated[
@@ -31,13 +33,13 @@ EvaluationRunResult = Annotated[
 
 
 @strawberry.input
-class CreateEnvironmentInput:
+class CreateEnvironmentInput(Repeatable):
     slug: str
     name: str
 
 
 @strawberry.input
-class PublishEnvironmentVersionInput:
+class PublishEnvironmentVersionInput(Repeatable):
     environment_id: strawberry.ID
     manifest: JSON
     bundle_sha256: str | None = strawberry.field(
@@ -46,70 +48,66 @@ class PublishEnvironmentVersionInput:
 
 
 @strawberry.input
-class CreateEvaluatorConfigurationInput:
+class CreateEvaluatorConfigurationInput(Repeatable):
     name: str
     attempt_count: int
     agent_command: list[str]
 
 
 @strawberry.input
-class StartEvaluationInput:
+class StartEvaluationInput(Repeatable):
     environment_version_id: strawberry.ID
     evaluator_configuration_id: strawberry.ID
     seed: BigInt | None = strawberry.field(default=None, description="The world's seed; 0 without one.")
 
 
 @strawberry.input(description="Without a configuration, the one of the version's newest run.")
-class ResetEnvironmentInput:
+class ResetEnvironmentInput(Repeatable):
     environment_version_id: strawberry.ID
     mode: ResetMode
     evaluator_configuration_id: strawberry.ID | None = None
 
 
 @strawberry.input
-class CancelEvaluationRunInput:
+class CancelEvaluationRunInput(Repeatable):
     evaluation_run_id: strawberry.ID
 
 
-EDITORS = (MemberRole.OWNER, MemberRole.MEMBER)
-
-
 @strawberry.type
-class Mutation:
-    @strawberry.mutation
+class Mutation(Administration):
+    @change(EDITORS, ENVIRONMENT)
     async def create_environment(self, info: Info, input: CreateEnvironmentInput) -> EnvironmentResult:
-        result = await answer(info, EDITORS, Environment.of, environments.create, input.slug, input.name)
-        assert not isinstance(result, NotFound)
-        return result
+        return Environment.of(await environments.create(info.context.tenant, input.slug, input.name))
 
-    @strawberry.mutation
+    @change(EDITORS, VERSION)
     async def publish_environment_version(
         self, info: Info, input: PublishEnvironmentVersionInput
     ) -> EnvironmentVersionResult:
-        of, publish = EnvironmentVersion.of, versions.publish
-        return await answer(info, EDITORS, of, publish, input.environment_id, input.manifest, input.bundle_sha256)
+        tenant, manifest, bundle_sha256 = info.context.tenant, input.manifest, input.bundle_sha256
+        return EnvironmentVersion.of(await versions.publish(tenant, input.environment_id, manifest, bundle_sha256))
 
-    @strawberry.mutation
+    @change(EDITORS, CONFIGURATION)
     async def create_evaluator_configuration(
         self, info: Info, input: CreateEvaluatorConfigurationInput
     ) -> EvaluatorConfigurationResult:
-        of, create = EvaluatorConfiguration.of, configurations.create
-        result = await answer(info, EDITORS, of, create, input.name, input.attempt_count, input.agent_command)
-        assert not isinstance(result, NotFound)
-        return result
+        tenant, name = info.context.tenant, input.name
+        row = await configurations.create(tenant, name, input.attempt_count, input.agent_command)
+        return EvaluatorConfiguration.of(row)
 
-    @strawberry.mutation
+    @change(EDITORS, RUN)
     async def start_evaluation(self, info: Info, input: StartEvaluationInput) -> EvaluationRunResult:
         version_id, configuration_id = input.environment_version_id, input.evaluator_configuration_id
-        return await answer(info, EDITORS, EvaluationRun.of, runs.start, version_id, configuration_id, input.seed)
+        return EvaluationRun.of(await runs.start(info.context.tenant, version_id, configuration_id, input.seed))
 
-    @strawberry.mutation(
-        description="Enqueues a new job against the same environment version; earlier runs stay as they are."
+    @change(
+        EDITORS,
+        RUN,
+        description="Enqueues a new job against the same environment version; earlier runs stay as they are.",
     )
     async def reset_environment(self, info: Info, input: ResetEnvironmentInput) -> EvaluationRunResult:
         version_id, configuration_id = input.environment_version_id, input.evaluator_configuration_id
-        return await answer(info, EDITORS, EvaluationRun.of, runs.reset, version_id, input.mode, configuration_id)
+        return EvaluationRun.of(await runs.reset(info.context.tenant, version_id, input.mode, configuration_id))
 
-    @strawberry.mutation
+    @change(EDITORS, RUN)
     async def cancel_evaluation_run(self, info: Info, input: CancelEvaluationRunInput) -> EvaluationRunResult:
-        return await answer(info, EDITORS, EvaluationRun.of, runs.cancel, input.evaluation_run_id)
+        return EvaluationRun.of(await runs.cancel(info.context.tenant, input.evaluation_run_id))

@@ -12,6 +12,7 @@ from resolvers.loaders import (
     ENVIRONMENT,
     ENVIRONMENT_BY_SLUG,
     NODE,
+    ORGANIZATION,
     ROLLOUT,
     RUN,
     TRIAL,
@@ -36,10 +37,11 @@ from schema.run import EvaluationRun, runs_in_order
 from schema.sources import found, listed
 from schema.trial import EvaluationTrial, trials_in_order
 from schema.version import EnvironmentVersion
-from schema.viewer import Viewer, current_organization
+from schema.viewer import Viewer
 
-#: How each kind of thing with an id is loaded; an organization's own id is the current one's.
+#: How each kind of thing with an id is loaded.
 NODES: dict[str, One[Any]] = {
+    "Organization": ORGANIZATION,
     "Environment": ENVIRONMENT,
     "EnvironmentVersion": VERSION,
     "EvaluatorConfiguration": CONFIGURATION,
@@ -69,8 +71,6 @@ class Query:
         which = await info.context.load(NODE, key)
         if which is None:
             return None
-        if which.kind == "Organization":
-            return await current_organization(info)
         node: Node | None = await info.context.load(NODES[which.kind], key)
         return node
 

@@ -1,12 +1,16 @@
 """Who is asking, and for which organization."""
 
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Self
 
 import strawberry
 
-from db import accounts
+from db import accounts, members
 from db.accounts import Identity
+from db.errors import ForbiddenError
+from resolvers.loaders import ORGANIZATION
 from schema.info import Info
 from schema.node import Node
 from schema.sources import OverRow
@@ -20,6 +24,39 @@ class MemberRole(Enum):
     WORKER = "worker"
 
 
+@strawberry.type(description="A person in the organization.")
+class Member(OverRow):
+    row = members.Member
+
+    id: strawberry.ID = strawberry.field(description="The person's, as in viewer.id.")
+    email: str
+    role: MemberRole
+    created_at: datetime = strawberry.field(description="When the person became a member.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken(accounts.Token):
+    """A token and its secret, which is nowhere else: only its SHA-256 is stored."""
+
+    secret: str = field(repr=False)
+
+
+@strawberry.type(description="What a program acts for the organization with.")
+class ApiToken(OverRow):
+    row = accounts.Token
+
+    id: strawberry.ID
+    name: str
+    role: MemberRole
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+
+    @strawberry.field(description="Told once, in the answer of the mutation that created the token; else null.")
+    def secret(self, root: strawberry.Parent[accounts.Token]) -> str | None:
+        return root.secret if isinstance(root, NewToken) else None
+
+
 @strawberry.type
 class Organization(OverRow, Node):
     row = accounts.Organization
@@ -27,11 +64,15 @@ class Organization(OverRow, Node):
     slug: str
     name: str
 
+    @strawberry.field
+    async def members(self, info: Info) -> list[Member]:
+        return [Member.of(row) for row in await info.context.tenant.fetch(members.ALL)]
 
-async def current_organization(info: Info) -> Organization:
-    row = await info.context.tenant.fetch_one(accounts.CURRENT_ORGANIZATION)
-    assert row is not None
-    return Organization.of(row)
+    @strawberry.field(description="Every token, the ended ones too. For owners.")
+    async def api_tokens(self, info: Info) -> list[ApiToken]:
+        if info.context.identity.role != MemberRole.OWNER.value:
+            raise ForbiddenError("Only an owner may see the tokens.")
+        return [ApiToken.of(row) for row in await info.context.tenant.fetch(accounts.TOKENS)]
 
 
 @strawberry.type
@@ -46,4 +87,5 @@ class Viewer:
 
     @strawberry.field
     async def organization(self, info: Info) -> Organization:
-        return await current_organization(info)
+        row = await info.context.load.required(ORGANIZATION, info.context.tenant.organization_id)
+        return Organization.of(row)

@@ -80,6 +80,14 @@ async def database(server: DatabaseUrls, superuser: str, template: str) -> Async
 
 
 @pytest.fixture
+async def administrator(database: DatabaseUrls) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
+    """A superuser's connection to this test's database: sees past row-level security, and can move rows in time."""
+    connection = await asyncpg.connect(database.owner.replace("agentforge_owner@", "postgres@"))
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
 def statements() -> list[str]:
     """Names of the statements sent through `pool` in this test, in order."""
     return []

@@ -19,7 +19,7 @@ from agentforge.commands.output import (
 
 if TYPE_CHECKING:
     from agentforge.settings import Settings
-    from db.accounts import Membership
+    from db.members import Member
 
 _app = typer.Typer(no_args_is_help=True, help="The people of an organization.")
 
@@ -49,22 +49,22 @@ def add(
     """Add a member, or give a member another role or password."""
     settings = load_settings(data_dir)
     password = read_password() if password_stdin else None
-    membership = run(_add(settings, organization, email, role, password))
+    member = run(_add(settings, organization, email, role, password))
     if as_json:
         print_json(
             {
                 "organization": organization,
-                "userId": str(membership.user_id),
-                "email": email.lower(),
-                "role": membership.role,
+                "userId": str(member.id),
+                "email": member.email,
+                "role": member.role,
             }
         )
     else:
-        print_text(f"{email.lower()} is {membership.role} of {organization}.")
+        print_text(f"{member.email} is {member.role} of {organization}.")
 
 
-async def _add(settings: "Settings", organization: str, email: str, role: str, password: str | None) -> "Membership":
-    from resolvers.accounts import add_member
+async def _add(settings: "Settings", organization: str, email: str, role: str, password: str | None) -> "Member":
+    from resolvers.members import add_member
 
     async with open_organization(settings, organization) as tenant:
         return await add_member(tenant, email, role, password)
@@ -90,8 +90,9 @@ def sign_in_link(
 
 
 async def _link(settings: "Settings", organization: str, email: str) -> str:
-    from resolvers.accounts import create_sign_in_link, member_by_email
+    from resolvers.accounts import create_sign_in_link
+    from resolvers.members import member_by_email
 
     async with open_organization(settings, organization) as tenant:
         member = await member_by_email(tenant, email)
-        return await create_sign_in_link(tenant, member.user_id)
+        return await create_sign_in_link(tenant, member.id)

@@ -2,30 +2,19 @@
 
 from collections.abc import AsyncIterator
 
-import asyncpg
 import httpx
 import pytest
 
 from agentforge.auth import COOKIE
-from db.embedded import DatabaseUrls
 from db.tenant import Pool, Tenant
-from resolvers import accounts
+from resolvers import accounts, members
 from tests.agentforge.gate import ADA, DAY, application, client_of
-from tests.conftest import in_database
 
 
 @pytest.fixture
 async def client(pool: Pool) -> AsyncIterator[httpx.AsyncClient]:
     async with client_of(application(pool)) as client:
         yield client
-
-
-@pytest.fixture
-async def admin(database: DatabaseUrls, superuser: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
-    name = database.app.partition("@/")[2].partition("?")[0]
-    connection = await asyncpg.connect(in_database(superuser, name))
-    yield connection
-    await connection.close()
 
 
 @pytest.fixture
@@ -37,8 +26,8 @@ async def bearer(acme: Tenant) -> str:
 
 @pytest.fixture
 async def link(acme: Tenant) -> str:
-    membership = await accounts.add_member(acme, ADA, "member")
-    return await accounts.create_sign_in_link(acme, membership.user_id)
+    membership = await members.add_member(acme, ADA, "member")
+    return await accounts.create_sign_in_link(acme, membership.id)
 
 
 @pytest.fixture

@@ -91,7 +91,11 @@ async def test_a_wrong_authorization_header_is_refused_even_beside_a_good_cookie
 
 
 async def test_a_cookie_signs_a_person_in_and_anything_else_in_it_does_not(
-    client: httpx.AsyncClient, acme: Tenant, bearer: str, cookie: str, admin: "asyncpg.Connection[asyncpg.Record]"
+    client: httpx.AsyncClient,
+    acme: Tenant,
+    bearer: str,
+    cookie: str,
+    administrator: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     signed_in = await client.get("/api/v1/x", headers={"Cookie": f"other=1; {cookie}"})
     assert signed_in.json() == {"role": "member", "email": ADA, "organization": str(acme.organization_id)}
@@ -99,7 +103,7 @@ async def test_a_cookie_signs_a_person_in_and_anything_else_in_it_does_not(
     for value in ("", "x", token, f"{uuid4().hex}.{token[-43:]}", cookie.partition(".")[2], "é" * 43):
         raw = [(b"Cookie", f"{COOKIE}={value}".encode("latin-1"))]
         assert_unauthorized(await client.get("/api/v1/x", headers=raw))
-    await admin.execute("update sessions set expires_at = now()")
+    await administrator.execute("update sessions set expires_at = now()")
     assert_unauthorized(await client.get("/api/v1/x", headers={"Cookie": cookie}))
 
 

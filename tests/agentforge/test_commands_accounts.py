@@ -19,7 +19,7 @@ from db.embedded import DatabaseUrls, embedded_server
 from db.migrate import migrations
 from db.pool import open_pool
 from db.tenant import Pool
-from resolvers import accounts
+from resolvers import accounts, members
 
 ADA = "ada@example.com"
 DAY = timedelta(days=1)
@@ -111,7 +111,7 @@ async def test_an_organization_comes_with_an_owner_and_a_token(created: dict[str
     assert identity is not None
     assert (str(identity.organization_id), identity.role) == (created["organizationId"], "owner")
     tenant = await accounts.tenant_of(pool, "acme")
-    assert (await accounts.member_by_email(tenant, ADA)).role == "owner"
+    assert (await members.member_by_email(tenant, ADA)).role == "owner"
 
 
 async def test_a_token_lives_from_create_to_revoke(
@@ -132,7 +132,7 @@ async def test_a_token_lives_from_create_to_revoke(
     )
     for refused in (foreign, unknown):
         assert (refused.code, refused.out) == (1, "")
-        assert re.fullmatch(r"Error: There is no token [0-9a-f-]{36}\.\n", refused.err)
+        assert refused.err == "Error: There is no such token.\n"
     assert list(revoked.json()) == ["id", "revokedAt"]
     assert await accounts.identify(pool, token["token"]) is None
 

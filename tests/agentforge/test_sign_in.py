@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from agentforge.settings import Settings
 from agentforge.sign_in_limit import SignInLimit
 from db.tenant import Pool, Tenant
-from resolvers import accounts
+from resolvers import accounts, members
 from tests.agentforge.gate import (
     ADA,
     HOST,
@@ -27,10 +27,10 @@ CREDENTIALS = {"email": ADA, "password": PASSWORD}
 
 
 async def test_signing_in_with_a_password_and_out_again(
-    client: httpx.AsyncClient, acme: Tenant, rival: Tenant, admin: "asyncpg.Connection[asyncpg.Record]"
+    client: httpx.AsyncClient, acme: Tenant, rival: Tenant, administrator: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    await accounts.add_member(acme, ADA, "member", PASSWORD)
-    await accounts.add_member(rival, ADA, "owner")
+    await members.add_member(acme, ADA, "member", PASSWORD)
+    await members.add_member(rival, ADA, "owner")
     signed_in = await client.post("/api/v1/session", json={**CREDENTIALS, "organization": "rival"})
     assert (signed_in.status_code, signed_in.content) == (204, b"")
     assert signed_in.headers["cache-control"] == "no-store"
@@ -41,7 +41,7 @@ async def test_signing_in_with_a_password_and_out_again(
     signed_out = await client.delete("/api/v1/session", headers={"Sec-Fetch-Site": "same-origin"})
     assert signed_out.status_code == 204
     assert 'agentforge_session=""' in signed_out.headers["set-cookie"]
-    assert await admin.fetchval("select count(*) from sessions") == 0
+    assert await administrator.fetchval("select count(*) from sessions") == 0
     assert_unauthorized(await client.get("/api/v1/x", headers={"Cookie": value}))
 
 
@@ -52,7 +52,7 @@ async def test_a_token_cannot_be_signed_out(client: httpx.AsyncClient, bearer: s
 
 
 async def test_the_cookie_is_secure_where_people_come_by_https(pool: Pool, acme: Tenant) -> None:
-    await accounts.add_member(acme, ADA, "member", PASSWORD)
+    await members.add_member(acme, ADA, "member", PASSWORD)
     behind_proxy = Settings(public_url="https://forge.example.com")
     for app, url in ((application(pool, behind_proxy), HOST), (application(pool), "https://forge.test")):
         async with client_of(app, url) as client:
@@ -61,7 +61,7 @@ async def test_the_cookie_is_secure_where_people_come_by_https(pool: Pool, acme:
 
 
 async def test_a_failed_sign_in_does_not_tell_why(client: httpx.AsyncClient, acme: Tenant, rival: Tenant) -> None:
-    await accounts.add_member(acme, ADA, "member", PASSWORD)
+    await members.add_member(acme, ADA, "member", PASSWORD)
     answers = set()
     for change in (
         {"password": "not the right one"},
@@ -116,7 +116,7 @@ async def test_a_link_signs_in_once(client: httpx.AsyncClient, link: str, bearer
 
 
 async def test_guessing_is_slowed_down_also_when_many_guess_at_once(client: httpx.AsyncClient, acme: Tenant) -> None:
-    await accounts.add_member(acme, ADA, "member", PASSWORD)
+    await members.add_member(acme, ADA, "member", PASSWORD)
     guesses = await asyncio.gather(
         *(client.post("/api/v1/session", json=CREDENTIALS | {"password": "x" * 12}) for _ in range(15))
     )
@@ -147,8 +147,8 @@ async def test_secrets_do_not_get_into_the_log(
     pool: Pool, bearer: str, cookie: str, acme: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    membership = await accounts.add_member(acme, ADA, "member", PASSWORD)
-    link = await accounts.create_sign_in_link(acme, membership.user_id)
+    membership = await members.add_member(acme, ADA, "member", PASSWORD)
+    link = await accounts.create_sign_in_link(acme, membership.id)
     async with (
         served(application(pool)) as host,
         httpx.AsyncClient(base_url=f"http://{host}") as client,

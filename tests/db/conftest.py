@@ -1,6 +1,5 @@
 """What the tests of the database layer share."""
 
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
@@ -22,14 +21,6 @@ else:
 def database_superuser(database: DatabaseUrls) -> str:
     """This test's database, as a superuser."""
     return database.owner.replace("agentforge_owner@", "postgres@")
-
-
-@pytest.fixture
-async def administrator(database_superuser: str) -> AsyncIterator[Connection]:
-    """A superuser's connection to this test's database: sees past row-level security."""
-    connection = await asyncpg.connect(database_superuser)
-    yield connection
-    await connection.close()
 
 
 @pytest.fixture

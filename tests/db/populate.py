@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from db import accounts, bundles, environments, runs, versions
+from db import accounts, bundles, environments, idempotency, runs, versions
 from db.runs import EvaluationRun
 from db.tenant import Tenant, fetch_before_organization
 from db.trials import EvaluationTrial
@@ -43,6 +43,7 @@ async def _accounts(tenant: Tenant, name: str) -> tuple[UUID, UUID]:
         secrets = [hashlib.sha256(f"{name} {kind}".encode()).digest() for kind in ("session", "link", "token")]
         await transaction.fetch(accounts.CREATE_SESSION, user.user_id, secrets[0], expires_at)
         await transaction.fetch(accounts.CREATE_SIGN_IN_LINK, user.user_id, secrets[1], expires_at)
+        await transaction.fetch(idempotency.TAKE, user.user_id, "key", secrets[0])
         (token,) = await transaction.fetch(accounts.CREATE_TOKEN, "laptop", "member", secrets[2], expires_at)
     return user.user_id, token.id
 

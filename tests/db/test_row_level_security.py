@@ -119,7 +119,14 @@ async def test_foreign_keys_between_tenant_tables_carry_the_organization(
         assert row["columns"][0] == row["referenced"][0] == "organization_id", row
         assert len(row["columns"]) == 2, row
     to_others = {(row["source"], row["target"], *row["columns"]) for row in foreign_keys if row not in between}
-    roots = {"api_tokens", "bundles", "environments", "evaluator_configurations", "memberships"}
+    roots = {
+        "api_tokens",
+        "bundles",
+        "environments",
+        "evaluator_configurations",
+        "idempotency_keys",
+        "memberships",
+    }
     assert to_others == {
         *((table, "organizations", "organization_id") for table in roots),
         ("memberships", "users", "user_id"),

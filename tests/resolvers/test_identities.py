@@ -10,7 +10,7 @@ import pytest
 from db.changes import Changes, listen
 from db.embedded import DatabaseUrls
 from db.tenant import Pool, Tenant
-from resolvers import accounts
+from resolvers import accounts, members
 from resolvers.identities import Identities
 
 DAY = timedelta(days=1)
@@ -66,15 +66,13 @@ async def test_a_revoked_token_ends(identities: Identities, acme: Tenant) -> Non
 async def test_a_session_ends_with_sign_out_and_has_the_newest_role(
     identities: Identities, acme: Tenant, pool: Pool
 ) -> None:
-    membership = await accounts.add_member(acme, EMAIL, "member")
-    session = await accounts.redeem_sign_in_link(
-        pool, await accounts.create_sign_in_link(acme, membership.user_id), DAY
-    )
+    membership = await members.add_member(acme, EMAIL, "member")
+    session = await accounts.redeem_sign_in_link(pool, await accounts.create_sign_in_link(acme, membership.id), DAY)
     assert session
     signed_in = await identities.find(session.secret)
     assert signed_in
     assert signed_in.role == "member"
-    await after(identities, lambda: accounts.add_member(acme, EMAIL, "viewer"))
+    await after(identities, lambda: members.add_member(acme, EMAIL, "viewer"))
     changed = await identities.find(session.secret)
     assert changed
     assert changed.role == "viewer"

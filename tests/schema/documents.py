@@ -51,4 +51,8 @@ BY_ID = """query($run: ID!, $trial: ID!, $rollout: ID!, $node: ID!) {
   node(id: $node) { __typename id ... on Organization { slug } }
 }"""
 
-ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID)
+ADMINISTRATION = """{ viewer { organization {
+  members { id email role createdAt } apiTokens { id name role createdAt expiresAt revokedAt secret }
+} } }"""
+
+ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, ADMINISTRATION)

@@ -84,6 +84,12 @@ def valid_inputs(world: World) -> dict[str, Any]:
         "seed": "5",
         "mode": "NEW_WORKSPACE",
         "evaluationRunId": str(queued.row.id),
+        "email": "new@example.org",
+        "role": "VIEWER",
+        "memberId": str(world.members[-1].id),
+        "apiTokenId": str(world.tokens[-1].id),
+        "days": 30,
+        "clientMutationId": None,
     }
 
 

@@ -3,17 +3,22 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from db import artifacts, configurations, environments, rollouts, runs, trials
+from db import accounts, artifacts, configurations, environments, rollouts, runs, trials
+from db.accounts import Token
 from db.configurations import EvaluatorConfiguration
 from db.environments import Environment
+from db.members import Member
 from db.rollouts import Rollout
 from db.runs import RUN_ENDED, EvaluationRun
 from db.tenant import Tenant, Transaction
 from db.trials import EvaluationTrial
 from db.versions import EnvironmentVersion
+from resolvers.accounts import create_token
+from resolvers.members import add_member
 from resolvers.pass_at_k import encode, pass_at_k
 from tests.factory import Attempt, create_version, step
 
@@ -51,6 +56,8 @@ class World:
     versions: list[EnvironmentVersion]
     configurations: list[EvaluatorConfiguration]
     runs: list[Run] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
 
     @property
     def trials(self) -> list[Trial]:
@@ -61,7 +68,7 @@ class World:
         return [trial.rollout for trial in self.trials if trial.rollout is not None]
 
     def ids(self) -> dict[str, UUID]:
-        """One id of each kind of thing."""
+        """One id of each kind of node."""
         return {
             "Organization": self.tenant.organization_id,
             "Environment": self.environments[0].id,
@@ -202,6 +209,10 @@ async def build_world(tenant: Tenant) -> World:
     scripted = await create_configuration(tenant, "scripted", 8)
     other = await create_configuration(tenant, "other", 2)
     world = World(tenant, [named["admin-console"], named["mail"]], versions, [scripted, other])
+    slug = (await tenant.fetch(accounts.ORGANIZATIONS_BY_IDS, [tenant.organization_id]))[0].slug
+    for name, role in (("olga", "owner"), ("mary", "member")):
+        world.members.append(await add_member(tenant, f"{name}@{slug}.example", role))
+        world.tokens.append((await create_token(tenant, f"{name} of {slug}", role, timedelta(days=1)))[0])
     await add_run(world, versions[0], scripted, FIRST_RUN, seed=-(2**63))
     await add_run(
         world,
