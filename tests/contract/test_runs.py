@@ -220,3 +220,14 @@ def test_attempts_are_the_agents_own_command(own: Practice) -> None:
     document = "query($id: ID!) { node(id: $id) { ... on EvaluatorConfiguration { attemptCount agentCommand } } }"
     found = own.client.graph(document, id=own.configuration)["node"]
     assert found == {"attemptCount": 2, "agentCommand": list(AGENT)}
+
+
+def test_an_evaluation_asked_for_again_is_the_same_run(own: Practice) -> None:
+    # As a client does that lost the answer: the same request with the same key.
+    query = {"query": START, "variables": {"version": own.version, "configuration": own.configuration}}
+    headers = {"Idempotency-Key": f"again-{own.version}"}
+    answers = [
+        own.client.request("POST", "/graphql", json=query, headers=headers).json()["data"] for _ in range(2)
+    ]
+    assert answers[0]["result"]["__typename"] == "EvaluationRun"
+    assert answers[1]["result"]["id"] == answers[0]["result"]["id"]
