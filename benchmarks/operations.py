@@ -1,5 +1,6 @@
 """The operations that are compared: for AgentForge, and for PostGraphile as it names the same things."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,11 +9,15 @@ _TRIAL: Final = "attempt seed status reward failureCategory"
 
 @dataclass(frozen=True)
 class Operation:
-    """The same question in the words of both; the answers are equal once `in_our_words`."""
+    """The same question in the words of both; the answers are equal once `in_our_words`.
+
+    `bars`: how many times as fast as PostGraphile AgentForge is meant to be, by connections.
+    """
 
     name: str
     ours: str
     theirs: str
+    bars: Mapping[int, float]
 
 
 def _nested(stages: str) -> str:
@@ -36,8 +41,8 @@ _OUR_NESTED: Final = f"""query($version: ID!) {{
 }}"""
 
 OPERATIONS: Final = (
-    Operation("nested", _OUR_NESTED, _nested("stages: stageList { name value }")),
-    Operation("nested, raw JSON", _OUR_NESTED, _nested("stages")),
+    Operation("nested", _OUR_NESTED, _nested("stages: stageList { name value }"), {1: 6, 32: 8}),
+    Operation("nested, raw JSON", _OUR_NESTED, _nested("stages"), {1: 3, 32: 3}),
     Operation(
         "one run",
         f"""query($run: ID!) {{ evaluationRun(id: $run) {{ id status trials {{
@@ -50,6 +55,7 @@ OPERATIONS: Final = (
     }} }}
   }}
 }}""",
+        {1: 3, 32: 3},
     ),
     Operation(
         "1,000 flat trials",
@@ -58,6 +64,7 @@ OPERATIONS: Final = (
         f"""{{
   a: allEvaluationTrials(first: 500, orderBy: [ROW_ID_DESC]) {{ edges {{ node {{ id: rowId {_TRIAL} }} }} }}
   b: allEvaluationTrials(first: 500, orderBy: [ROW_ID_ASC]) {{ edges {{ node {{ id: rowId {_TRIAL} }} }} }} }}""",
+        {1: 4, 32: 4},
     ),
 )
 
