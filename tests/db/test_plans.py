@@ -21,7 +21,7 @@ ORGANIZATION = UUID("01900000-0000-7000-8000-000000000001")
 TRIALS = 16_000
 
 #: Positions of the filters and the page in the arguments of pages of trials.
-VERSION, CATEGORY, STATUS, SCORED, STAGE, AFTER, AFTER_REWARD, LIMIT = 0, 3, 2, 4, 7, 11, 12, 13
+VERSION, CATEGORY, STATUS, SCORED, STAGE, TEXT, AFTER, AFTER_REWARD, LIMIT = 0, 3, 2, 4, 7, 11, 12, 13, 14
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ async def plan(connection: "asyncpg.Connection[asyncpg.Record]", query: Query[An
 
 
 def page_of_trials(given: dict[int, object]) -> list[object]:
-    return [given.get(position, 51 if position == LIMIT else None) for position in range(14)]
+    return [given.get(position, 51 if position == LIMIT else None) for position in range(15)]
 
 
 async def some(connection: "asyncpg.Connection[asyncpg.Record]", column: str, table: str) -> object:
@@ -114,7 +114,7 @@ async def test_what_is_asked_of_one_version_reads_that_version(
     for query, arguments in (
         (trials.PAGE_NEWEST, page_of_trials({VERSION: version})),
         (trials.PAGE_REWARD_LOWEST, page_of_trials({VERSION: version, STAGE: "stage_cart"})),
-        (trials.COUNT, [version, *[None] * 10]),
+        (trials.COUNT, [version, *[None] * 11]),
         (runs.PAGE_NEWEST, [version, *[None] * 6, 51]),
         (reports.CAPABILITY_GAPS, [version, *[None] * 4]),
         (reports.CAPABILITY_GAPS_OF_VERSIONS, [[version]]),
