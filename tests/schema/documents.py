@@ -50,5 +50,11 @@ BY_ID = """query($run: ID!, $trial: ID!, $rollout: ID!, $node: ID!) {
   evaluationRun(id: $run) { id } evaluationTrial(id: $trial) { id } rollout(id: $rollout) { id }
   node(id: $node) { __typename id ... on Organization { slug } }
 }"""
+COMPARISON = """query($ids: [ID!]!) { compareTrials(ids: $ids) {
+  environmentVersion { id }
+  trials { trial { id } reward durationSeconds stepCount }
+  stages { name values }
+  firstDivergence { step actions { tool command } }
+} }"""
 
-ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID)
+ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, COMPARISON)
