@@ -19,7 +19,7 @@
   )))
   and ($10::timestamptz is null or trial.created_at > $10)
   and ($11::timestamptz is null or trial.created_at < $11)
-  and ($12::text is null or trial.id in (select found.id from trials_with_words($12) found (id)))
+  and ($12::text is null or trial.id = any(array(select found.id from trials_with_words($12) found (id))))
 
 -- name: by_ids
 select

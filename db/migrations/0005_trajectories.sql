@@ -19,8 +19,8 @@ create table trajectory_words (
   primary key (organization_id, evaluation_trial_id),
   foreign key (organization_id, evaluation_trial_id) references evaluation_trials
 );
--- Words out of the way of whoever reads the ids; no statistics, or the planner might read all words instead of the index.
-alter table trajectory_words set (toast_tuple_target = 128), alter column words set statistics 0;
+-- No statistics, or the planner might read all words instead of the index.
+alter table trajectory_words alter column words set statistics 0;
 
 alter table trajectory_parts enable row level security, force row level security;
 create policy tenant on trajectory_parts to agentforge_app
@@ -92,13 +92,15 @@ begin
   return words;
 end $$;
 
--- What somebody looks for: words, "quoted phrases" and -words; what punctuation joins is a phrase too.
+-- What somebody looks for: words, "quoted phrases" and -words. What punctuation joins are words like others, since
+-- positions, which phrases need, end with a trial's first 16,383 words; only what must not be there is a phrase.
 create function search_query(value text) returns tsquery
   language sql immutable parallel safe set search_path = pg_catalog
 begin atomic
   select websearch_to_tsquery('simple', string_agg(
-    case when lower(found.parts[2]) = 'or' then 'or'
-      else found.parts[1] || '"' || public.searchable_text(found.parts[2]) || '"' end, ' ' order by found.position))
+    case when found.parts[1] = '-' or found.parts[2] like '"%'
+      then found.parts[1] || '"' || public.searchable_text(found.parts[2]) || '"'
+      else public.searchable_text(found.parts[2]) end, ' ' order by found.position))
   from regexp_matches(search_query.value, '(-?)("[^"]*"?|[^\s"]+)', 'g') with ordinality as found (parts, position);
 end;
 
