@@ -111,7 +111,8 @@ async def test_a_page_reads_as_much_of_a_long_trajectory_as_of_a_short_one(
         assert re.search("(using|on) trajectory_parts_pkey", plan), plan
         assert rows_read(plan) <= 6, plan
         assert 30 < kilobytes_given(plan) < 100, plan
-    assert max(map(blocks_touched, plans)) <= min(map(blocks_touched, plans)) + 10, plans
+        # The whole of it takes some 1,500.
+        assert blocks_touched(plan) < 30, plan
 
 
 async def test_several_trajectories_are_one_statement(acme: Tenant) -> None:
