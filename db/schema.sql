@@ -328,8 +328,8 @@ CREATE FUNCTION public.search_query(value text) RETURNS tsquery
     BEGIN ATOMIC
  SELECT websearch_to_tsquery('simple'::regconfig, string_agg(
          CASE
-             WHEN (lower(found.parts[2]) = 'or'::text) THEN 'or'::text
-             ELSE (((found.parts[1] || '"'::text) || public.searchable_text(found.parts[2])) || '"'::text)
+             WHEN ((found.parts[1] = '-'::text) OR (found.parts[2] ~~ '"%'::text)) THEN (((found.parts[1] || '"'::text) || public.searchable_text(found.parts[2])) || '"'::text)
+             ELSE public.searchable_text(found.parts[2])
          END, ' '::text ORDER BY found."position")) AS websearch_to_tsquery
     FROM regexp_matches(search_query.value, '(-?)("[^"]*"?|[^\s"]+)'::text, 'g'::text) WITH ORDINALITY found(parts, "position");
 END;
@@ -407,18 +407,20 @@ CREATE FUNCTION public.trajectory_words_of(organization_id uuid, log json, steps
     AS $$
 declare
   words tsvector := array_to_tsvector(array[public.organization_word(organization_id)]);
+  characters integer := 10000000;
   passage text;
 begin
   for passage in
-    select left(public.searchable_json(log) #>> '{}', 100000)
+    select coalesce(left(public.searchable_json(log) #>> '{}', 100000), '')
     union all
-    (select string_agg(concat_ws(' ', left(tool, 2000), left(command, 2000), left(observation, 2000)), ' ')
-     from public.trajectory_blocks(steps) part
-     cross join lateral json_to_recordset(public.searchable_json(part.block))
-       as step (tool text, command text, observation text)
-     group by part.first_position
-     order by part.first_position)
+    select (
+      select string_agg(concat_ws(' ', left(tool, 2000), left(command, 2000), left(observation, 2000)), ' ')
+      from json_to_recordset(public.searchable_json(part.block)) as step (tool text, command text, observation text))
+    -- In order first, so that texts are taken out of their blocks only while there is room.
+    from (select * from public.trajectory_blocks(steps) order by first_position offset 0) part
   loop
+    characters := characters - length(passage);
+    exit when characters < 0;
     begin
       words := words || to_tsvector('simple', public.searchable_text(passage));
     exception when program_limit_exceeded then
@@ -437,8 +439,7 @@ CREATE TABLE public.trajectory_words (
     organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
     evaluation_trial_id uuid NOT NULL,
     words tsvector NOT NULL
-)
-WITH (toast_tuple_target='128');
+);
 ALTER TABLE ONLY public.trajectory_words ALTER COLUMN words SET STATISTICS 0;
 
 ALTER TABLE ONLY public.trajectory_words FORCE ROW LEVEL SECURITY;

@@ -64,25 +64,27 @@ create function organization_word(organization_id uuid) returns text
   language sql immutable parallel safe set search_path = pg_catalog
   return 'ORGANIZATION ' || organization_word.organization_id;
 
--- The first 100,000 characters of the log, and 2,000 of each text of a step. A tsvector holds a megabyte; a block of
--- steps that no longer fits is left out, never refused.
+-- The first 100,000 characters of the log and 2,000 of each text of a step, ten million in all: some seconds' work.
+-- A tsvector holds a megabyte; a block of steps that no longer fits is left out, never refused.
 create function trajectory_words_of(organization_id uuid, log json, steps json) returns tsvector
   language plpgsql immutable set search_path = pg_catalog
 as $$
 declare
   words tsvector := array_to_tsvector(array[public.organization_word(organization_id)]);
+  characters integer := 10000000;
   passage text;
 begin
   for passage in
-    select left(public.searchable_json(log) #>> '{}', 100000)
+    select coalesce(left(public.searchable_json(log) #>> '{}', 100000), '')
     union all
-    (select string_agg(concat_ws(' ', left(tool, 2000), left(command, 2000), left(observation, 2000)), ' ')
-     from public.trajectory_blocks(steps) part
-     cross join lateral json_to_recordset(public.searchable_json(part.block))
-       as step (tool text, command text, observation text)
-     group by part.first_position
-     order by part.first_position)
+    select (
+      select string_agg(concat_ws(' ', left(tool, 2000), left(command, 2000), left(observation, 2000)), ' ')
+      from json_to_recordset(public.searchable_json(part.block)) as step (tool text, command text, observation text))
+    -- In order first, so that texts are taken out of their blocks only while there is room.
+    from (select * from public.trajectory_blocks(steps) order by first_position offset 0) part
   loop
+    characters := characters - length(passage);
+    exit when characters < 0;
     begin
       words := words || to_tsvector('simple', public.searchable_text(passage));
     exception when program_limit_exceeded then

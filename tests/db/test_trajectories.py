@@ -20,7 +20,7 @@ from tests.factory import Attempt, create_run, create_version, step
 
 any_text = st.text(st.characters(codec=None, exclude_categories=[]))
 any_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | any_text,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | any_text,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
     max_leaves=5,
 )
