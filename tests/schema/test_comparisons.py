@@ -98,7 +98,8 @@ async def test_attempts_part_at_any_position(acme: Tenant, position: int) -> Non
 
 
 async def test_attempts_that_did_the_same_never_part(acme: Tenant) -> None:
-    for trajectories in ([SAME] * 8, [SAME[:100]] * 2, [[], []], [None, None], [None, []]):
+    same: list[list[Actions | None]] = [[SAME] * 8, [SAME[:100]] * 2, [[], []], [None, None], [None, []]]
+    for trajectories in same:
         assert await divergence(acme, await attempts(acme, trajectories)) is None
 
 
