@@ -314,7 +314,7 @@ CREATE FUNCTION public.searchable_text(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog'
     BEGIN ATOMIC
- SELECT translate(lower((value COLLATE pg_c_utf8)), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~'::text, '                                '::text) AS translate;
+ SELECT regexp_replace(lower((value COLLATE pg_c_utf8)), '[!-/:-@[-`{-~]+'::text, ' '::text, 'g'::text) AS regexp_replace;
 END;
 
 
@@ -439,7 +439,8 @@ CREATE TABLE public.trajectory_words (
     organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
     evaluation_trial_id uuid NOT NULL,
     words tsvector NOT NULL
-);
+)
+WITH (toast_tuple_target='128');
 ALTER TABLE ONLY public.trajectory_words ALTER COLUMN words SET STATISTICS 0;
 
 ALTER TABLE ONLY public.trajectory_words FORCE ROW LEVEL SECURITY;
@@ -455,7 +456,9 @@ CREATE FUNCTION public.trials_with_words(query text) RETURNS SETOF uuid
     BEGIN ATOMIC
  SELECT found.evaluation_trial_id
     FROM public.trajectory_words found
-   WHERE ((found.words @@ ((quote_literal(public.organization_word(public.current_organization_id())))::tsquery && public.search_query(trials_with_words.query))) AND (NOT (found.organization_id IS DISTINCT FROM ( SELECT public.current_organization_id() AS current_organization_id))) AND (numnode(public.search_query(trials_with_words.query)) > 0));
+   WHERE ((found.words @@ ( SELECT ((quote_literal(public.organization_word(public.current_organization_id())))::tsquery && sought.sought)
+            FROM public.search_query(trials_with_words.query) sought(sought)
+           WHERE (numnode(sought.sought) > 0))) AND (NOT (found.organization_id IS DISTINCT FROM ( SELECT public.current_organization_id() AS current_organization_id))));
 END;
 
 

@@ -188,4 +188,5 @@ async def test_a_search_reads_of_the_index_what_it_finds(
         await owner.close()
     made = "\n".join(row[0] for row in rows)
     assert "Bitmap Index Scan on trajectory_words_index" in made
-    assert rows_read(made) <= 2 * most, made
+    # In the index, in the table, and the one query.
+    assert rows_read(made) <= 2 * most + 1, made
