@@ -52,7 +52,7 @@ class ComparedStage:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class StepAction:
     """What the agent asked for in a step."""
 
     tool: str
@@ -60,11 +60,11 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
+class TrialDivergence:
     """The position, from 1, and an action for each trial; None where the trajectory has ended."""
 
     step: int
-    actions: tuple[Action | None, ...]
+    actions: tuple[StepAction | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _stages(trials: Sequence[EvaluationTrial]) -> tuple[ComparedStage, ...]:
     return tuple(ComparedStage(name, tuple(stages.get(name) for stages in reached)) for name in names)
 
 
-async def first_divergence(tenant: Tenant, trials: Sequence[ComparedTrial]) -> Divergence | None:
+async def first_divergence(tenant: Tenant, trials: Sequence[ComparedTrial]) -> TrialDivergence | None:
     """The first step at which not all of the trials did the same; None when they did the same throughout."""
     counts = [compared.step_count for compared in trials]
     keys = [compared.trial.trajectory_artifact_id for compared in trials]
@@ -129,7 +129,7 @@ async def first_divergence(tenant: Tenant, trials: Sequence[ComparedTrial]) -> D
         stored = await tenant.fetch(artifacts.STEPS, wanted[0], wanted[-1], [key for key in keys if key])
         for position, actions in zip(wanted, _actions(keys, wanted, stored), strict=True):
             if len(set(actions)) > 1:
-                return Divergence(position, actions)
+                return TrialDivergence(position, actions)
     return None
 
 
@@ -142,11 +142,13 @@ def _blocks(last: int) -> Iterator[range]:
 
 def _actions(
     keys: Sequence[UUID | None], wanted: range, stored: Sequence[Steps]
-) -> Iterator[tuple[Action | None, ...]]:
+) -> Iterator[tuple[StepAction | None, ...]]:
     """For each position an action of each trial."""
     held: defaultdict[UUID | None, list[Steps]] = defaultdict(list)
     for one in stored:
         held[one.id].append(one)
-    taken = [{step.position: Action(step.tool, step.command) for step in steps_at(wanted, held[key])} for key in keys]
+    taken = [
+        {step.position: StepAction(step.tool, step.command) for step in steps_at(wanted, held[key])} for key in keys
+    ]
     for position in wanted:
         yield tuple(actions.get(position) for actions in taken)

@@ -29,19 +29,19 @@ class ComparedStage(OverRow):
 
 
 @strawberry.type
-class Action(OverRow):
-    row = comparisons.Action
+class StepAction(OverRow):
+    row = comparisons.StepAction
 
     tool: str
     command: str
 
 
 @strawberry.type
-class Divergence(OverRow):
-    row = comparisons.Divergence
+class TrialDivergence(OverRow):
+    row = comparisons.TrialDivergence
 
     step: int = strawberry.field(description="The position in the trajectories, from 1.")
-    actions: list[Action | None] = strawberry.field(
+    actions: list[StepAction | None] = strawberry.field(
         description="One for each trial; null where its trajectory has ended."
     )
 
@@ -59,6 +59,6 @@ class TrialComparison(OverRow):
     )
     async def first_divergence(
         self, info: Info, root: strawberry.Parent[comparisons.TrialComparison]
-    ) -> Divergence | None:
+    ) -> TrialDivergence | None:
         found = await comparisons.first_divergence(info.context.tenant, root.trials)
-        return None if found is None else Divergence.of(found)
+        return None if found is None else TrialDivergence.of(found)

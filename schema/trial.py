@@ -51,7 +51,7 @@ class EvaluationTrialFilter:
     created_before: datetime | None = None
     text: str | None = strawberry.field(
         default=None,
-        description='Words that the log or the steps must hold, all of them; "several in a row" and -without work too.',
+        description='Words that log and steps must hold, all of them; "a phrase", -word and or as in web searches.',
     )
 
     @staticmethod
