@@ -24,9 +24,10 @@ class TrajectoryArtifact:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`steps` is a JSON array of {step, tool, command, observation}."""
+    """`steps` is a JSON array of {step, tool, command, observation}; the first of them is at `first_position`."""
 
     id: UUID
+    first_position: int
     steps: Json
 
 

@@ -127,6 +127,26 @@ END;
 
 
 --
+-- Name: keep_trajectory(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.keep_trajectory() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  if new.step_count > 100 then
+    insert into public.trajectory_parts (organization_id, trajectory_artifact_id, first_position, steps)
+    select new.organization_id, new.id, part.first_position, part.block from public.trajectory_blocks(new.steps) part;
+  end if;
+  insert into public.trajectory_words (organization_id, evaluation_trial_id, words)
+  values (new.organization_id, new.evaluation_trial_id,
+    public.trajectory_words_of(new.organization_id, new.log, new.steps));
+  return null;
+end $$;
+
+
+--
 -- Name: note_stages(); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -231,6 +251,16 @@ END;
 
 
 --
+-- Name: organization_word(uuid); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.organization_word(organization_id uuid) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    RETURN ('ORGANIZATION '::text || organization_id);
+
+
+--
 -- Name: sign_in_links; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -277,6 +307,47 @@ end $$;
 
 
 --
+-- Name: searchable_text(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.searchable_text(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    BEGIN ATOMIC
+ SELECT regexp_replace(lower((value COLLATE pg_c_utf8)), '[!-/:-@[-`{-~]+'::text, ' '::text, 'g'::text) AS regexp_replace;
+END;
+
+
+--
+-- Name: search_query(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.search_query(value text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    BEGIN ATOMIC
+ SELECT websearch_to_tsquery('simple'::regconfig, string_agg(
+         CASE
+             WHEN ((found.parts[1] = '-'::text) OR (found.parts[2] ~~ '"%'::text)) THEN (((found.parts[1] || '"'::text) || public.searchable_text(found.parts[2])) || '"'::text)
+             ELSE public.searchable_text(found.parts[2])
+         END, ' '::text ORDER BY found."position")) AS websearch_to_tsquery
+    FROM regexp_matches(search_query.value, '(-?)("[^"]*"?|[^\s"]+)'::text, 'g'::text) WITH ORDINALITY found(parts, "position");
+END;
+
+
+--
+-- Name: searchable_json(json); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.searchable_json(value json) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    BEGIN ATOMIC
+ SELECT (regexp_replace(replace(replace((value)::text, '\\'::text, ' '::text), '\u0000'::text, ' '::text), '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}'::text, ' '::text, 'g'::text))::json AS regexp_replace;
+END;
+
+
+--
 -- Name: set_password(uuid, text); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -308,6 +379,86 @@ CREATE FUNCTION public.sign_in_candidate(email text) RETURNS TABLE(user_id uuid,
      person.password_hash
     FROM public.users person
    WHERE ((person.email = lower(sign_in_candidate.email)) AND (person.password_hash IS NOT NULL));
+END;
+
+
+--
+-- Name: trajectory_blocks(json); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.trajectory_blocks(steps json) RETURNS TABLE(first_position integer, block json)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    BEGIN ATOMIC
+ SELECT (min(step."position"))::integer AS min,
+     ((('['::text || string_agg((step.value)::text, ','::text ORDER BY step."position")) || ']'::text))::json AS "json"
+    FROM json_array_elements(trajectory_blocks.steps) WITH ORDINALITY step(value, "position")
+   GROUP BY ((step."position" - 1) / 100);
+END;
+
+
+--
+-- Name: trajectory_words_of(uuid, json, json); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.trajectory_words_of(organization_id uuid, log json, steps json) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+declare
+  words tsvector := array_to_tsvector(array[public.organization_word(organization_id)]);
+  characters integer := 10000000;
+  passage text;
+begin
+  for passage in
+    select coalesce(left(public.searchable_json(log) #>> '{}', 100000), '')
+    union all
+    select (
+      select string_agg(concat_ws(' ', left(tool, 2000), left(command, 2000), left(observation, 2000)), ' ')
+      from json_to_recordset(public.searchable_json(part.block)) as step (tool text, command text, observation text))
+    -- In order first, so that texts are taken out of their blocks only while there is room.
+    from (select * from public.trajectory_blocks(steps) order by first_position offset 0) part
+  loop
+    characters := characters - length(passage);
+    exit when characters < 0;
+    begin
+      words := words || to_tsvector('simple', public.searchable_text(passage));
+    exception when program_limit_exceeded then
+      continue;
+    end;
+  end loop;
+  return words;
+end $$;
+
+
+--
+-- Name: trajectory_words; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.trajectory_words (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    evaluation_trial_id uuid NOT NULL,
+    words tsvector NOT NULL
+)
+WITH (toast_tuple_target='128');
+ALTER TABLE ONLY public.trajectory_words ALTER COLUMN words SET STATISTICS 0;
+
+ALTER TABLE ONLY public.trajectory_words FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: trials_with_words(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.trials_with_words(query text) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT found.evaluation_trial_id
+    FROM public.trajectory_words found
+   WHERE ((found.words @@ ( SELECT ((quote_literal(public.organization_word(public.current_organization_id())))::tsquery && sought.sought)
+            FROM public.search_query(trials_with_words.query) sought(sought)
+           WHERE (numnode(sought.sought) > 0))) AND (NOT (found.organization_id IS DISTINCT FROM ( SELECT public.current_organization_id() AS current_organization_id))));
 END;
 
 
@@ -546,6 +697,21 @@ ALTER TABLE ONLY public.trajectory_artifacts FORCE ROW LEVEL SECURITY;
 
 
 --
+-- Name: trajectory_parts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.trajectory_parts (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    trajectory_artifact_id uuid NOT NULL,
+    first_position integer NOT NULL,
+    steps json NOT NULL,
+    CONSTRAINT trajectory_parts_first_position_check CHECK (((first_position % 100) = 1))
+);
+
+ALTER TABLE ONLY public.trajectory_parts FORCE ROW LEVEL SECURITY;
+
+
+--
 -- Name: api_tokens api_tokens_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -762,6 +928,22 @@ ALTER TABLE ONLY public.trajectory_artifacts
 
 
 --
+-- Name: trajectory_parts trajectory_parts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_parts
+    ADD CONSTRAINT trajectory_parts_pkey PRIMARY KEY (organization_id, trajectory_artifact_id, first_position);
+
+
+--
+-- Name: trajectory_words trajectory_words_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_words
+    ADD CONSTRAINT trajectory_words_pkey PRIMARY KEY (organization_id, evaluation_trial_id);
+
+
+--
 -- Name: users users_email_key; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -884,6 +1066,13 @@ CREATE INDEX rollouts_scored ON public.rollouts USING btree (organization_id, en
 
 
 --
+-- Name: trajectory_words_index; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX trajectory_words_index ON public.trajectory_words USING gin (words);
+
+
+--
 -- Name: bundles immutable; Type: TRIGGER; Schema: public; Owner: -
 --
 
@@ -917,6 +1106,13 @@ ALTER TABLE public.bundles ENABLE ALWAYS TRIGGER immutable_truncate;
 CREATE TRIGGER immutable_truncate BEFORE TRUNCATE ON public.environment_versions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 ALTER TABLE public.environment_versions ENABLE ALWAYS TRIGGER immutable_truncate;
+
+
+--
+-- Name: trajectory_artifacts keep_trajectory; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER keep_trajectory AFTER INSERT ON public.trajectory_artifacts FOR EACH ROW EXECUTE FUNCTION public.keep_trajectory();
 
 
 --
@@ -1137,6 +1333,22 @@ ALTER TABLE ONLY public.trajectory_artifacts
 
 
 --
+-- Name: trajectory_parts trajectory_parts_organization_id_trajectory_artifact_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_parts
+    ADD CONSTRAINT trajectory_parts_organization_id_trajectory_artifact_id_fkey FOREIGN KEY (organization_id, trajectory_artifact_id) REFERENCES public.trajectory_artifacts(organization_id, id);
+
+
+--
+-- Name: trajectory_words trajectory_words_organization_id_evaluation_trial_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trajectory_words
+    ADD CONSTRAINT trajectory_words_organization_id_evaluation_trial_id_fkey FOREIGN KEY (organization_id, evaluation_trial_id) REFERENCES public.evaluation_trials(organization_id, id);
+
+
+--
 -- Name: api_tokens; Type: ROW SECURITY; Schema: public; Owner: -
 --
 
@@ -1260,6 +1472,13 @@ ALTER TABLE public.organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.rollouts ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: trajectory_words search; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY search ON public.trajectory_words FOR SELECT TO agentforge_owner USING (true);
+
+
+--
 -- Name: sessions; Type: ROW SECURITY; Schema: public; Owner: -
 --
 
@@ -1377,10 +1596,36 @@ CREATE POLICY tenant ON public.trajectory_artifacts TO agentforge_app USING ((or
 
 
 --
+-- Name: trajectory_parts tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.trajectory_parts TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: trajectory_words tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.trajectory_words TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
 -- Name: trajectory_artifacts; Type: ROW SECURITY; Schema: public; Owner: -
 --
 
 ALTER TABLE public.trajectory_artifacts ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: trajectory_parts; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.trajectory_parts ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: trajectory_words; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.trajectory_words ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: users; Type: ROW SECURITY; Schema: public; Owner: -
@@ -1538,6 +1783,13 @@ GRANT ALL ON FUNCTION public.identify(secret_sha256 bytea) TO agentforge_app;
 
 
 --
+-- Name: FUNCTION keep_trajectory(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.keep_trajectory() FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION note_stages(); Type: ACL; Schema: public; Owner: -
 --
 
@@ -1582,6 +1834,14 @@ GRANT ALL ON FUNCTION public.organization_of_member(user_id uuid, slug text) TO 
 
 
 --
+-- Name: FUNCTION organization_word(organization_id uuid); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.organization_word(organization_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.organization_word(organization_id uuid) TO agentforge_app;
+
+
+--
 -- Name: TABLE sign_in_links; Type: ACL; Schema: public; Owner: -
 --
 
@@ -1604,6 +1864,29 @@ REVOKE ALL ON FUNCTION public.refuse_change() FROM PUBLIC;
 
 
 --
+-- Name: FUNCTION searchable_text(value text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.searchable_text(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.searchable_text(value text) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION search_query(value text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.search_query(value text) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION searchable_json(value json); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.searchable_json(value json) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.searchable_json(value json) TO agentforge_app;
+
+
+--
 -- Name: FUNCTION set_password(user_id uuid, password_hash text); Type: ACL; Schema: public; Owner: -
 --
 
@@ -1617,6 +1900,37 @@ GRANT ALL ON FUNCTION public.set_password(user_id uuid, password_hash text) TO a
 
 REVOKE ALL ON FUNCTION public.sign_in_candidate(email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.sign_in_candidate(email text) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION trajectory_blocks(steps json); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.trajectory_blocks(steps json) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.trajectory_blocks(steps json) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION trajectory_words_of(organization_id uuid, log json, steps json); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.trajectory_words_of(organization_id uuid, log json, steps json) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.trajectory_words_of(organization_id uuid, log json, steps json) TO agentforge_app;
+
+
+--
+-- Name: TABLE trajectory_words; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT INSERT ON TABLE public.trajectory_words TO agentforge_app;
+
+
+--
+-- Name: FUNCTION trials_with_words(query text); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.trials_with_words(query text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.trials_with_words(query text) TO agentforge_app;
 
 
 --
@@ -1835,6 +2149,13 @@ GRANT SELECT ON TABLE public.schema_migrations TO agentforge_app;
 --
 
 GRANT SELECT,INSERT ON TABLE public.trajectory_artifacts TO agentforge_app;
+
+
+--
+-- Name: TABLE trajectory_parts; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.trajectory_parts TO agentforge_app;
 
 
 --

@@ -19,6 +19,7 @@
   )))
   and ($10::timestamptz is null or trial.created_at > $10)
   and ($11::timestamptz is null or trial.created_at < $11)
+  and ($12::text is null or trial.id = any(array(select found.id from trials_with_words($12) found (id))))
 
 -- name: by_ids
 select
@@ -48,10 +49,10 @@ select
 from evaluation_trials trial
 where
 -- include: matches
-  and ($12::uuid is null or trial.id < $12)
-  and $13::double precision is null
+  and ($13::uuid is null or trial.id < $13)
+  and $14::double precision is null
 order by trial.id desc
-limit $14::int;
+limit $15::int;
 
 -- name: page_oldest
 select
@@ -59,10 +60,10 @@ select
 from evaluation_trials trial
 where
 -- include: matches
-  and ($12::uuid is null or trial.id > $12)
-  and $13::double precision is null
+  and ($13::uuid is null or trial.id > $13)
+  and $14::double precision is null
 order by trial.id
-limit $14::int;
+limit $15::int;
 
 -- name: page_reward_highest
 -- Unscored trials come last; a cursor among them has an id and no reward. Row-level security lets no condition reach an
@@ -72,11 +73,11 @@ select
 from evaluation_trials trial
 where
 -- include: matches
-  and ($12::uuid is null
+  and ($13::uuid is null
     or (case when trial.reward is null then '-infinity' else trial.reward end, trial.id)
-      < (coalesce($13::double precision, '-infinity'), $12))
+      < (coalesce($14::double precision, '-infinity'), $13))
 order by case when trial.reward is null then '-infinity' else trial.reward end desc, trial.id desc
-limit $14::int;
+limit $15::int;
 
 -- name: page_reward_lowest
 select
@@ -84,11 +85,11 @@ select
 from evaluation_trials trial
 where
 -- include: matches
-  and ($12::uuid is null
+  and ($13::uuid is null
     or (case when trial.reward is null then 'infinity' else trial.reward end, trial.id)
-      > (coalesce($13::double precision, 'infinity'), $12))
+      > (coalesce($14::double precision, 'infinity'), $13))
 order by case when trial.reward is null then 'infinity' else trial.reward end, trial.id
-limit $14::int;
+limit $15::int;
 
 -- name: count
 select count(*) as total
@@ -98,26 +99,26 @@ where
 ;
 
 -- name: page_of_versions
--- For each version of $14 its trials, newest first.
+-- For each version of $15 its trials, newest first.
 select
 -- include: columns
-from unnest($14::uuid[]) parent (id)
+from unnest($15::uuid[]) parent (id)
 cross join lateral (
   select *
   from evaluation_trials trial
   where trial.environment_version_id = parent.id
     and
 -- include: matches
-    and ($12::uuid is null or trial.id < $12)
+    and ($13::uuid is null or trial.id < $13)
   order by trial.id desc
-  limit $13::int
+  limit $14::int
 ) trial
 order by trial.environment_version_id, trial.id desc;
 
 -- name: count_of_versions
 select trial.environment_version_id as parent_id, count(*) as total
 from evaluation_trials trial
-where trial.environment_version_id = any($12::uuid[])
+where trial.environment_version_id = any($13::uuid[])
   and
 -- include: matches
 group by trial.environment_version_id;

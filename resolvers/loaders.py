@@ -94,13 +94,6 @@ class Loaders:
         rows: Row | list[Row] | None = await loader.load(key)
         return rows
 
-    async def required(self, edge: One[Row], key: Hashable) -> Row:
-        """Follow a foreign key, which row-level security and the key itself keep inside the organization."""
-        row = await self(edge, key)
-        if row is None:
-            raise LookupError(f"{edge.query.name} has no row for {key}")
-        return row
-
 
 NODE = One(nodes.FIND, "id")
 ORGANIZATION = One(accounts.ORGANIZATIONS_BY_IDS, "id")
@@ -122,7 +115,7 @@ TRIALS_OF_RUN = Many(trials.BY_RUNS, "evaluation_run_id")
 TRIALS_OF_VERSION = Many(trials.PAGE_OF_VERSIONS, "environment_version_id")
 TRIAL_COUNT_OF_VERSION = One(trials.COUNT_OF_VERSIONS, "parent_id")
 ARTIFACT = One(artifacts.BY_IDS, "id")
-STEPS = One(artifacts.STEPS, "id")
+STEPS = Many(artifacts.STEPS, "id")
 ROLLOUT = One(rollouts.BY_IDS, "id")
 ROLLOUT_OF_TRIAL = One(rollouts.BY_TRIALS, "evaluation_trial_id")
 PREFERENCE_OF_VERSION = One(rollouts.PREFERENCES_OF_VERSIONS, "environment_version_id")

@@ -1,11 +1,13 @@
 """Evaluation trials: pages in every order, and the steps of their trajectories."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from db import trials
+from db.artifacts import Steps
 from db.query import Query
 from db.trials import EvaluationTrial
 from resolvers.context import Context
@@ -45,6 +47,7 @@ class TrialFilter:
     stage_below: float | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
+    text: str | None = None
 
     def arguments(self) -> tuple[object, ...]:
         return (
@@ -59,6 +62,7 @@ class TrialFilter:
             self.stage_below,
             self.created_after,
             self.created_before,
+            self.text,
         )
 
 
@@ -95,17 +99,24 @@ def of_version(trial_filter: TrialFilter, first: int | None, after: str | None) 
     )
 
 
+def steps_at(wanted: range, stored: Sequence[Steps]) -> list[Step]:
+    """The steps at these positions, as far as there are any, of one artifact."""
+    return [
+        Step(position, one["step"], one["tool"], one["command"], one["observation"])
+        for held in stored
+        for position, one in enumerate(json.loads(held.steps), held.first_position)
+        if position in wanted
+    ]
+
+
 async def steps(
     context: Context, artifact_id: UUID, step_count: int, first: int | None, after: str | None
 ) -> Page[Step]:
     """A page of an artifact's steps; a cursor names a position, since an artifact never changes."""
     size, start = page_size(first), decode_position_cursor("steps", after)
-    stored = await context.load.required(STEPS, artifact_id)
-    window = json.loads(stored.steps)[start : start + size + 1]
-    rows = [
-        Step(position, one["step"], one["tool"], one["command"], one["observation"])
-        for position, one in enumerate(window, start + 1)
-    ]
+    wanted = range(start + 1, start + size + 2)
+    stored = await context.load(STEPS, artifact_id, wanted[0], wanted[-1]) if start < step_count else []
+    rows = steps_at(wanted, stored)
 
     async def count() -> int:
         return step_count

@@ -64,7 +64,8 @@ class Administration:
     async def remove_member(self, info: Info, input: RemoveMemberInput) -> RemoveMemberResult:
         await members.remove_member(info.context.tenant, input.member_id)
         info.context.refresh()
-        row = await info.context.load.required(ORGANIZATION, info.context.tenant.organization_id)
+        row = await info.context.load(ORGANIZATION, info.context.tenant.organization_id)
+        assert row is not None
         return Organization.of(row)
 
     @change(OWNERS, TOKEN)

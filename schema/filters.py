@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum
+from typing import Final
 from uuid import UUID
 
 from db.errors import InvalidInputError
 from resolvers.ids import parse_filter_id
 from resolvers.names import check_text
+
+#: Of a text to search for.
+MOST_CHARACTERS: Final = 1_000
 
 
 def filter_id(text: str | None, field: str) -> UUID | None:
@@ -16,6 +20,19 @@ def filter_id(text: str | None, field: str) -> UUID | None:
 
 def filter_text(text: str | None, field: str) -> str | None:
     return None if text is None else check_text(text, "filter", field)
+
+
+def filter_words(text: str | None, field: str) -> str | None:
+    """What to search for. Raises InvalidInputError where there is no word in it, or more than a search takes."""
+    if text is None:
+        return None
+    if not any(character.isalnum() for character in text):
+        raise InvalidInputError(
+            "There is no word to search for; leave the text out to search for none.", ["filter", field]
+        )
+    if len(text) > MOST_CHARACTERS:
+        raise InvalidInputError(f"A search has at most {MOST_CHARACTERS} characters.", ["filter", field])
+    return check_text(text, "filter", field)
 
 
 def moment(value: datetime | None, field: str) -> datetime | None:

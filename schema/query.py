@@ -5,7 +5,7 @@ from uuid import UUID
 
 import strawberry
 
-from resolvers import configurations, environments, reports
+from resolvers import comparisons, configurations, environments, reports
 from resolvers.ids import parse_id
 from resolvers.loaders import (
     CONFIGURATION,
@@ -20,6 +20,7 @@ from resolvers.loaders import (
     One,
 )
 from resolvers.names import is_slug
+from schema.comparison import TrialComparison
 from schema.configuration import EvaluatorConfiguration
 from schema.connection import Connection
 from schema.environment import Environment
@@ -93,3 +94,7 @@ class Query:
     async def partial_rewards(self, info: Info, filter: PartialRewardFilter | None = None) -> list[PartialReward]:
         rows = await reports.partial_rewards(info.context.tenant, parse_report_filter(filter))
         return [PartialReward.of(row) for row in rows]
+
+    @strawberry.field(description="Two to eight attempts of one environment version, side by side.")
+    async def compare_trials(self, info: Info, ids: list[strawberry.ID]) -> TrialComparison:
+        return TrialComparison.of(await comparisons.compare(info.context, ids))

@@ -13,7 +13,7 @@ from resolvers.loaders import ARTIFACT, ROLLOUT_OF_TRIAL, RUN, VERSION
 from resolvers.names import check_text
 from resolvers.pages import Listing
 from resolvers.trials import TrialFilter, in_order, of_version
-from schema.filters import filter_id, filter_text, moment, values
+from schema.filters import filter_id, filter_text, filter_words, moment, values
 from schema.node import Node
 from schema.run import EvaluationRun
 from schema.scalars import BigInt
@@ -49,6 +49,10 @@ class EvaluationTrialFilter:
     stage_below: float | None = strawberry.field(default=None, description="Of the stage that `stage` names.")
     created_after: datetime | None = None
     created_before: datetime | None = None
+    text: str | None = strawberry.field(
+        default=None,
+        description='Words that log and steps must hold, all of them; "a phrase", -word and or as in web searches.',
+    )
 
     @staticmethod
     def parse(given: "EvaluationTrialFilter | None") -> TrialFilter:
@@ -68,6 +72,7 @@ class EvaluationTrialFilter:
             stage_below=given.stage_below,
             created_after=moment(given.created_after, "createdAfter"),
             created_before=moment(given.created_before, "createdBefore"),
+            text=filter_words(given.text, "text"),
         )
 
 

@@ -87,5 +87,6 @@ class Viewer:
 
     @strawberry.field
     async def organization(self, info: Info) -> Organization:
-        row = await info.context.load.required(ORGANIZATION, info.context.tenant.organization_id)
+        row = await info.context.load(ORGANIZATION, info.context.tenant.organization_id)
+        assert row is not None
         return Organization.of(row)

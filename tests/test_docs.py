@@ -123,6 +123,8 @@ def forbidden(client: Client, verb: str) -> bool:
         f'{{ environmentVersionId: "{UNKNOWN_ID}", evaluatorConfigurationId: "{UNKNOWN_ID}" }})',
         "reset": f'resetEnvironment(input: {{ environmentVersionId: "{UNKNOWN_ID}", mode: NEW_WORLD }})',
         "cancel": f'cancelEvaluationRun(input: {{ evaluationRunId: "{UNKNOWN_ID}" }})',
+        "manage members": f'removeMember(input: {{ memberId: "{UNKNOWN_ID}" }})',
+        "manage tokens": f'revokeApiToken(input: {{ apiTokenId: "{UNKNOWN_ID}" }})',
     }
     if verb in fields:
         query = f"{{ {fields[verb]} }}" if verb == "read" else f"mutation {{ {fields[verb]} {{ __typename }} }}"

@@ -226,8 +226,6 @@ def test_an_evaluation_asked_for_again_is_the_same_run(own: Practice) -> None:
     # As a client does that lost the answer: the same request with the same key.
     query = {"query": START, "variables": {"version": own.version, "configuration": own.configuration}}
     headers = {"Idempotency-Key": f"again-{own.version}"}
-    answers = [
-        own.client.request("POST", "/graphql", json=query, headers=headers).json()["data"] for _ in range(2)
-    ]
+    answers = [own.client.request("POST", "/graphql", json=query, headers=headers).json()["data"] for _ in range(2)]
     assert answers[0]["result"]["__typename"] == "EvaluationRun"
     assert answers[1]["result"]["id"] == answers[0]["result"]["id"]

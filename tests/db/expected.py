@@ -15,6 +15,8 @@ TENANT_TABLES = {
     "sessions",
     "sign_in_links",
     "trajectory_artifacts",
+    "trajectory_parts",
+    "trajectory_words",
 }
 WALLED_TABLES = TENANT_TABLES | {"organizations", "users"}
 UNWALLED_TABLES = {"schema_migrations"}
@@ -50,10 +52,12 @@ GRANTS = {
     "sessions": {"DELETE", "INSERT", "SELECT (created_at, expires_at, id, organization_id, user_id)"},
     "sign_in_links": {"INSERT"},
     "trajectory_artifacts": {"INSERT", "SELECT"},
+    "trajectory_parts": {"INSERT", "SELECT"},
+    "trajectory_words": {"INSERT"},
     "users": {"SELECT (created_at, email, id)"},
 }
 
-# What runs as the owner, because it must be known before the organization is.
+# What runs as the owner: it must be known before the organization is, or takes an index that row-level security bars.
 SECURITY_DEFINERS = {
     "identify(bytea)",
     "organization_by_slug(text)",
@@ -61,6 +65,7 @@ SECURITY_DEFINERS = {
     "redeem_sign_in_link(bytea)",
     "set_password(uuid,text)",
     "sign_in_candidate(text)",
+    "trials_with_words(text)",
     "user_by_email(text)",
 }
 

@@ -60,7 +60,9 @@ async def populate(tenant: Tenant, name: str) -> Contents:
     """Fill every table; the same slug, digests and names for each organization, other secrets and people."""
     user_id, token_id = await _accounts(tenant, name)
     version = await _version(tenant)
-    run, (trial,) = await create_run(tenant, version, [Attempt(0.5, stages={"stage_a": 1}, steps=[step(1)])])
+    run, (trial,) = await create_run(
+        tenant, version, [Attempt(0.5, stages={"stage_a": 1}, steps=list(map(step, range(1, 202))))]
+    )
     open_run, (queued_trial,) = await create_run(tenant, version, [Attempt(status="queued")], status="running")
     configuration_id = await create_configuration(tenant)
     async with tenant.transaction() as transaction:

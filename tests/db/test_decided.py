@@ -50,7 +50,7 @@ async def test_one_plan_serves_every_version(server: DatabaseUrls, template: str
     connection = await asyncpg.connect(in_database(server.app, template))
     try:
         await connection.execute("set plan_cache_mode = force_generic_plan; set enable_seqscan = off")
-        arguments = ["01900000-0000-7000-8000-000000000000", *[None] * 12, 50]
+        arguments = ["01900000-0000-7000-8000-000000000000", *[None] * 13, 50]
         text, _ = decided(trials.PAGE_NEWEST.text, arguments)
         await connection.execute(f"prepare page as {text}")
         rows = await connection.fetch(f"explain execute page ('{arguments[0]}', 50)")

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import AsyncIterator
+from itertools import dropwhile
 from pathlib import Path
 
 import asyncpg
@@ -157,3 +158,56 @@ async def test_a_missing_role_that_the_login_may_not_create_is_explained(plain_o
     await execute(superuser, "alter role agentforge_owner createrole")
     assert await migrate(plain_owner) == migrations()
     assert await fetch_value(superuser, "select rolcanlogin from pg_roles where rolname = 'agentforge_app'") is True
+
+
+BEFORE_PARTS = """
+insert into organizations (id, slug, name) select id, 'org-' || number, 'Organization'
+  from unnest(array[uuidv7(), uuidv7()]) with ordinality made (id, number);
+insert into environments (organization_id, slug, name) select id, 'shop', 'Shop' from organizations;
+insert into environment_versions (organization_id, environment_id, version, digest, manifest)
+  select organization_id, id, 1, repeat('a', 64), '{}' from environments;
+insert into evaluator_configurations (organization_id, name, attempt_count, agent_command)
+  select id, 'agent', 8, array['agent'] from organizations;
+insert into evaluation_runs (organization_id, environment_version_id, evaluator_configuration_id, trigger, seed,
+  attempt_count)
+  select organization_id, version.id, configuration.id, 'evaluation', 0, 8
+  from environment_versions version join evaluator_configurations configuration using (organization_id);
+insert into evaluation_trials (organization_id, evaluation_run_id, environment_version_id, attempt, seed)
+  select organization_id, id, environment_version_id, attempt, 0 from evaluation_runs, generate_series(1, 4) attempt;
+insert into trajectory_artifacts (organization_id, evaluation_trial_id, name, log, steps, step_count)
+  select organization_id, trial.id, 'trajectory.json', '"log \\u0000 \\ud800"',
+    (select coalesce(json_agg(json_build_object('step', step, 'tool', 'mcp', 'command', 'c' || step,
+       'observation', 'o')), '[]') from generate_series(1, count) step), count
+  from evaluation_trials trial, lateral (select (attempt - 1) * 100 + attempt / 4) counted (count) where attempt > 1;
+"""
+KEPT = """
+select artifact.step_count, artifact.organization_id = words.organization_id as same,
+  words.words = trajectory_words_of(artifact.organization_id, artifact.log, artifact.steps) as words,
+  (select count(*) from trajectory_parts part where part.trajectory_artifact_id = artifact.id) as parts,
+  (select json_agg(part.steps order by first_position)::text from trajectory_parts part
+   where part.trajectory_artifact_id = artifact.id) =
+  (select json_agg(block order by first_position)::text from trajectory_blocks(artifact.steps)) as steps
+from trajectory_artifacts artifact left join trajectory_words words using (evaluation_trial_id) order by 1, 2
+"""
+
+
+async def test_trajectories_from_before_parts_and_words_get_theirs(
+    empty: str, another_release: Path, superuser: str
+) -> None:
+    pending = list(dropwhile(lambda migration: migration.name != "trajectories", migrations()))
+    for migration in pending:
+        (another_release / "db" / "migrations" / f"{migration.version:04}_{migration.name}.sql").unlink()
+    assert await migrate_with(another_release, empty) == ""
+    administrator = empty.replace("agentforge_owner@", "postgres@")
+    await execute(administrator, BEFORE_PARTS)
+    assert await migrate(empty) == pending
+    connection = await asyncpg.connect(administrator)
+    try:
+        kept = [tuple(row) for row in await connection.fetch(KEPT)]
+    finally:
+        await connection.close()
+    assert kept == [
+        *[(100, True, True, 0, None)] * 2,
+        *[(200, True, True, 2, True)] * 2,
+        *[(301, True, True, 4, True)] * 2,
+    ]

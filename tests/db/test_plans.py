@@ -18,10 +18,21 @@ from db.query import Query, decided
 from tests.conftest import in_database
 
 ORGANIZATION = UUID("01900000-0000-7000-8000-000000000001")
+OTHER = UUID("01900000-0000-7000-8000-000000000002")
 TRIALS = 16_000
 
+#: Of every other trial, with words that all of them have, that one in 500 has, and that another organization's have.
+TRAJECTORIES = """
+insert into trajectory_artifacts (organization_id, evaluation_trial_id, name, log, steps, step_count)
+select organization_id, id, 'trajectory.json', to_json(concat_ws(' ', 'common',
+  case when number % 500 = 0 then 'rare' end,
+  case when organization_id = '01900000-0000-7000-8000-000000000002' then 'theirs' end)), '[]', 0
+from (select *, row_number() over (order by id) as number from evaluation_trials) trial where number % 2 = 0
+"""
+
 #: Positions of the filters and the page in the arguments of pages of trials.
-VERSION, CATEGORY, STATUS, SCORED, STAGE, AFTER, AFTER_REWARD, LIMIT = 0, 3, 2, 4, 7, 11, 12, 13
+VERSION, STATUS, CATEGORY, SCORED, REWARD_FROM, STAGE, TEXT = 0, 2, 3, 4, 5, 7, 11
+AFTER, AFTER_REWARD, LIMIT = 12, 13, 14
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +43,14 @@ async def connection(
     administrator = await asyncpg.connect(superuser)
     await administrator.execute(f"create database plans owner agentforge_owner template {template} strategy file_copy")
     filling = await asyncpg.connect(in_database(superuser, "plans"))
-    await filling.execute("insert into organizations (id, slug, name) values ($1, 'plans', 'Plans')", ORGANIZATION)
+    for organization_id, slug, count in ((ORGANIZATION, "plans", TRIALS), (OTHER, "other", 4_000)):
+        await filling.execute(
+            "insert into organizations (id, slug, name) values ($1, $2, 'Plans')", organization_id, slug
+        )
+        await fill(in_database(superuser, "plans"), organization_id, count)
+    await filling.execute(TRAJECTORIES)
+    await filling.execute("vacuum analyze")
     await filling.close()
-    await fill(in_database(superuser, "plans"), ORGANIZATION, TRIALS)
     connection = await asyncpg.connect(in_database(server.app, "plans"))
     await connection.execute(f"set agentforge.organization_id = '{ORGANIZATION}'; set jit = off")
     yield connection
@@ -50,7 +66,7 @@ async def plan(connection: "asyncpg.Connection[asyncpg.Record]", query: Query[An
 
 
 def page_of_trials(given: dict[int, object]) -> list[object]:
-    return [given.get(position, 51 if position == LIMIT else None) for position in range(14)]
+    return [given.get(position, 51 if position == LIMIT else None) for position in range(15)]
 
 
 async def some(connection: "asyncpg.Connection[asyncpg.Record]", column: str, table: str) -> object:
@@ -114,7 +130,7 @@ async def test_what_is_asked_of_one_version_reads_that_version(
     for query, arguments in (
         (trials.PAGE_NEWEST, page_of_trials({VERSION: version})),
         (trials.PAGE_REWARD_LOWEST, page_of_trials({VERSION: version, STAGE: "stage_cart"})),
-        (trials.COUNT, [version, *[None] * 10]),
+        (trials.COUNT, [version, *[None] * 11]),
         (runs.PAGE_NEWEST, [version, *[None] * 6, 51]),
         (reports.CAPABILITY_GAPS, [version, *[None] * 4]),
         (reports.CAPABILITY_GAPS_OF_VERSIONS, [[version]]),
@@ -126,3 +142,51 @@ async def test_what_is_asked_of_one_version_reads_that_version(
         assert not re.search(r"Seq Scan on (evaluation_\w+|rollouts)", made), made
         # 400 trials of 4 stages each, and what is looked up for them.
         assert rows_read(made) < 4000, made
+
+
+@pytest.mark.parametrize("words", ["rare", "common", "common -rare", "nowhere", "theirs"])
+@pytest.mark.parametrize("given", [{}, {SCORED: True}], ids=str)
+async def test_a_search_reads_the_trials_that_it_shows(
+    connection: "asyncpg.Connection[asyncpg.Record]", given: dict[int, object], words: str
+) -> None:
+    made = await plan(connection, trials.PAGE_NEWEST, *page_of_trials({TEXT: words, **given}))
+    assert "Function Scan on trials_with_words" in made
+    _, of_trials = made.split("Index Scan Backward using evaluation_trials_")
+    assert rows_read(f"Index Scan {of_trials}") < 500, made
+
+
+@pytest.mark.parametrize(
+    "query", [trials.PAGE_NEWEST, trials.PAGE_REWARD_HIGHEST, trials.COUNT], ids=lambda one: one.name
+)
+async def test_what_a_search_finds_is_looked_up_in_an_index(
+    connection: "asyncpg.Connection[asyncpg.Record]", query: Query[Any]
+) -> None:
+    """Never trial by trial among all that were found, which no hash shortens."""
+    version = await some(connection, "id", "environment_versions")
+    category = {CATEGORY: ["wrong_quantity"]}
+    for given in ({}, category, {VERSION: version}, {STATUS: ["completed"]}, {STAGE: "stage_cart"}, {REWARD_FROM: 0.5}):
+        arguments = page_of_trials({TEXT: "common", **given})
+        made = await plan(connection, query, *(arguments[:AFTER] if query is trials.COUNT else arguments))
+        assert re.search(r"Index Cond: .*\(id = ANY", made), made
+        assert not re.search(r"Filter: .*\(?\bid = ANY", made), made
+
+
+@pytest.mark.parametrize(("words", "most"), [("rare", 32), ("nowhere", 0), ("theirs", 0), ("common rare", 32)])
+async def test_a_search_reads_of_the_index_what_it_finds(
+    connection: "asyncpg.Connection[asyncpg.Record]", server: DatabaseUrls, words: str, most: int
+) -> None:
+    """Also where another organization has that word in all its trials."""
+    body = await connection.fetchval("select pg_get_function_sqlbody('trials_with_words'::regproc)")
+    found = re.search(r"SELECT .*(?=;)", body, re.DOTALL)
+    assert found is not None
+    owner = await asyncpg.connect(in_database(server.owner, "plans"))
+    try:
+        await owner.execute(f"set agentforge.organization_id = '{ORGANIZATION}'")
+        text = found[0].replace("trials_with_words.query", f"'{words}'")
+        rows = await owner.fetch(f"explain (analyze, costs off, timing off, buffers off, summary off) {text}")
+    finally:
+        await owner.close()
+    made = "\n".join(row[0] for row in rows)
+    assert "Bitmap Index Scan on trajectory_words_index" in made
+    # In the index, in the table, and the one query.
+    assert rows_read(made) <= 2 * most + 1, made

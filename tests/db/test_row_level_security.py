@@ -71,7 +71,10 @@ async def test_other_policies_are_the_owner_s_alone(catalog: Connection) -> None
     )
     assert {row["tablename"]: row["roles"] for row in others} == {
         table: ["agentforge_owner"]
-        for table in ("api_tokens", "memberships", "organizations", "sessions", "sign_in_links", "users")
+        for table in (
+            *("api_tokens", "memberships", "organizations", "sessions", "sign_in_links", "users"),
+            "trajectory_words",
+        )
     }
 
 

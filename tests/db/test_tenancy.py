@@ -141,7 +141,7 @@ async def test_another_organization_s_runs_and_trials_are_out_of_reach(
 def reads(ours: Contents) -> list[Statement]:
     """Statements that ask for our rows by what only we should know."""
     run, trial, version = ours.run.id, ours.trial.id, ours.version
-    any_trial = [None] * 11
+    any_trial = [None] * 12
     return [
         (environments.BY_IDS, [[ours.environment_id]]),
         (environments.BY_SLUGS, [["shop"]]),
@@ -163,13 +163,14 @@ def reads(ours: Contents) -> list[Statement]:
         (trials.BY_IDS, [[trial]]),
         (trials.BY_RUNS, [[run]]),
         (trials.PAGE_NEWEST, [*any_trial, None, None, 10]),
+        (trials.PAGE_NEWEST, [*[None] * 11, "initialize", None, None, 10]),
         (trials.PAGE_REWARD_HIGHEST, [*any_trial, None, None, 10]),
         (trials.PAGE_OF_VERSIONS, [*any_trial, None, 10, [version.id]]),
         (trials.COUNT_OF_VERSIONS, [*any_trial, [version.id]]),
         (rollouts.BY_TRIALS, [[trial]]),
         (rollouts.PAGE, [None] * 6 + [10]),
         (artifacts.BY_IDS, [[ours.trial.trajectory_artifact_id]]),
-        (artifacts.STEPS, [[ours.trial.trajectory_artifact_id]]),
+        (artifacts.STEPS, [101, 150, [ours.trial.trajectory_artifact_id]]),
         (artifacts.FILE, [ours.trial.trajectory_artifact_id]),
         (exports.ROLLOUTS, [None, None, None, None, "all"]),
         (members.BY_EMAIL, ["person@acme.example"]),

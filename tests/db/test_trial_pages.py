@@ -27,11 +27,20 @@ STATUSES = ["queued", "completed", "errored", "timed_out"]
 CATEGORIES = ["agent_crashed", "agent_timeout", "checkout_incomplete"]
 REWARDS = [None, 0.0, 0.25, 0.5, 1.0]
 STAGES = ["stage_a", "stage_b"]
+#: What to search for, and whether it is among the words of a log.
+TEXTS: dict[str, Callable[[list[str]], bool]] = {
+    "completed": lambda words: "completed" in words,
+    "Agent TIMED": lambda words: {"agent", "timed"} <= set(words),
+    '"completed agent crashed"': lambda words: words == ["completed", "agent", "crashed"],
+    "agent -crashed": lambda words: "agent" in words and "crashed" not in words,
+    "checkout or out": lambda words: bool({"checkout", "out"} & set(words)),
+    "queued": lambda words: False,
+}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """In the order of the statement's first eleven arguments."""
+    """In the order of the statement's first twelve arguments."""
 
     version_id: UUID | None
     run_id: UUID | None
@@ -44,6 +53,7 @@ class Filter:
     stage_below: float | None
     created_after: datetime | None
     created_before: datetime | None
+    text: str | None
 
     def admits(self, trial: EvaluationTrial) -> bool:
         values = {stage["name"]: stage["value"] for stage in orjson.loads(trial.stages)}
@@ -62,8 +72,13 @@ class Filter:
             ),
             (self.created_after, lambda: trial.created_at > (self.created_after or trial.created_at)),
             (self.created_before, lambda: trial.created_at < (self.created_before or trial.created_at)),
+            (self.text, lambda: trial.status != "queued" and TEXTS[self.text or ""](log_of(trial).split())),
         ]
         return all(test() for given, test in tests if given is not None)
+
+
+def log_of(trial: EvaluationTrial) -> str:
+    return f"{trial.status} {trial.failure_category}".replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -91,11 +106,13 @@ async def _make(tenant: Tenant) -> Data:
 
     def attempt() -> Attempt:
         status = chance.choice(STATUSES)
+        category = chance.choice([None, *CATEGORIES]) if status != "queued" else None
         return Attempt(
             reward=chance.choice(REWARDS) if status != "queued" else None,
             status=status,
-            category=chance.choice([None, *CATEGORIES]) if status != "queued" else None,
+            category=category,
             stages={stage: chance.choice([0, 0.5, 1]) for stage in STAGES if chance.random() < 0.7},
+            log=f"{status} {category}",
         )
 
     run_ids = []
@@ -127,6 +144,7 @@ def filters(data: Data) -> st.SearchStrategy[Filter]:
         "stage_below": st.sampled_from([0.0, 0.5, 1.0, 2.0]),
         "created_after": times,
         "created_before": times,
+        "text": st.sampled_from(sorted(TEXTS)),
     }
     return st.sets(st.sampled_from(sorted(conditions)), max_size=3).flatmap(
         lambda chosen: st.builds(

@@ -50,9 +50,15 @@ BY_ID = """query($run: ID!, $trial: ID!, $rollout: ID!, $node: ID!) {
   evaluationRun(id: $run) { id } evaluationTrial(id: $trial) { id } rollout(id: $rollout) { id }
   node(id: $node) { __typename id ... on Organization { slug } }
 }"""
+COMPARISON = """query($ids: [ID!]!) { compareTrials(ids: $ids) {
+  environmentVersion { id }
+  trials { trial { id } reward durationSeconds stepCount }
+  stages { name values }
+  firstDivergence { step actions { tool command } }
+} }"""
 
 ADMINISTRATION = """{ viewer { organization {
   members { id email role createdAt } apiTokens { id name role createdAt expiresAt revokedAt secret }
 } } }"""
 
-ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, ADMINISTRATION)
+ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, COMPARISON, ADMINISTRATION)

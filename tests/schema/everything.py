@@ -10,7 +10,9 @@ from graphql import (
     GraphQLObjectType,
     GraphQLUnionType,
     get_named_type,
+    get_nullable_type,
     is_leaf_type,
+    is_list_type,
     is_required_argument,
 )
 
@@ -53,7 +55,7 @@ def id_arguments(operation: str) -> Iterator[tuple[str, str]]:
     """Each (field, argument) of the operation that takes an id."""
     for name, field in fields_of(operation).items():
         for argument, value in field.args.items():
-            if get_named_type(value.type).name == "ID":
+            if get_named_type(value.type).name == "ID" and not is_list_type(get_nullable_type(value.type)):
                 yield name, argument
 
 

@@ -1,5 +1,6 @@
 """Values for every filter, and which trials of a world each lets through."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -36,6 +37,15 @@ STATUSES = ["QUEUED", "RUNNING", "COMPLETED", "ERRORED", "TIMED_OUT", "CANCELLED
 CATEGORIES = ["checkout_incomplete", "agent_crashed", "agent_timeout", "worker_lost", "step_limit", "never_seen"]
 BOUNDS = [-1.0, 0.0, 0.25, 0.3, 0.30000000000000004, 1.0, 2.0]
 STAGES = ["stage_inventory", "stage_checkout", "stage_none"]
+#: What to search for, and whether it is among the words of a trial.
+TEXTS: dict[str, Callable[[list[str]], bool]] = {
+    "log": lambda words: "log" in words,
+    "tools/LIST sku-9": lambda words: {"tools", "list", "sku", "9"} <= set(words),
+    "initialize -order": lambda words: "initialize" in words and "order" not in words,
+    '"started ended"': lambda words: words[:2] == ["started", "ended"],
+    '"ended started"': lambda words: False,
+    "naïve or nowhere": lambda words: "naïve" in words,
+}
 REWARD = fixed(st.sampled_from(BOUNDS))
 CREATED = {"createdAfter": MOMENT, "createdBefore": MOMENT}
 
@@ -49,6 +59,7 @@ TRIAL_FILTER = CREATED | {
     "rewardBelow": REWARD,
     "stage": fixed(st.sampled_from(STAGES)),
     "stageBelow": REWARD,
+    "text": fixed(st.sampled_from(sorted(TEXTS))),
 }
 RUN_FILTER = CREATED | {
     "environmentVersionId": VERSION,
@@ -76,6 +87,14 @@ def stage_matches(trial: Trial, name: str, below: float | None) -> bool:
     return value is not None and (below is None or value < below)
 
 
+def text_matches(trial: Trial, text: str) -> bool:
+    """Whether the trial has a trajectory in whose words it is."""
+    if trial.row.trajectory_artifact_id is None:
+        return False
+    said = [trial.outcome.log, *(str(value) for step in trial.outcome.steps for value in step.values())]
+    return TEXTS[text](re.findall(r"\w+", " ".join(said).lower()))
+
+
 def at_least(reward: float | None, bound: float) -> bool:
     return reward is not None and reward >= bound
 
@@ -91,6 +110,7 @@ HOLDS: dict[str, Callable[[Run, Trial, Any, dict[str, Any]], bool]] = {
     "rewardBelow": lambda _, trial, value, __: trial.outcome.reward is not None and trial.outcome.reward < value,
     "stage": lambda _, trial, value, given: stage_matches(trial, value, given.get("stageBelow")),
     "stageBelow": lambda *_: True,
+    "text": lambda _, trial, value, __: text_matches(trial, value),
     "trigger": lambda run, _, value, __: run.row.trigger == value.lower(),
     "createdAfter": lambda run, _, value, __: run.row.created_at.isoformat() > value,
     "createdBefore": lambda run, _, value, __: run.row.created_at.isoformat() < value,

@@ -47,6 +47,21 @@ async def test_text_that_no_column_holds_is_refused(
     assert statements == []
 
 
+async def test_a_search_without_a_word_is_refused(
+    world: World, statements: list[str], subtests: pytest.Subtests
+) -> None:
+    text = "query($filter: EvaluationTrialFilter) { evaluationTrials(filter: $filter) { totalCount } }"
+    statements.clear()
+    for value in ("", " ", "\t\n", "-", '""', "!? \u2028", "a\0", "a\ud800", "a" * 1001):
+        with subtests.test(repr(value)[:20]):
+            (error,) = await refusals(world.tenant, text, filter={"text": value})
+            assert error["extensions"] == {"code": "INVALID_INPUT", "field": ["filter", "text"]}
+            assert "Something went wrong" not in error["message"]
+    assert statements == []
+    for value in ("a" * 1000, "\U0001f642 or", "²"):
+        assert (await ask(world.tenant, text, filter={"text": value}))["evaluationTrials"] == {"totalCount": 0}
+
+
 async def test_a_moment_may_be_written_with_any_offset(world: World) -> None:
     text = "query($filter: EvaluationRunFilter) { evaluationRuns(filter: $filter) { totalCount } }"
     for early, late in (

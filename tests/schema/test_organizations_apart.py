@@ -76,7 +76,7 @@ async def test_no_query_tells_anything_of_another_organization(world: World, oth
     theirs = ids_of(world)
     assert len(theirs) > 50
     for field, definition in fields_of("Query").items():
-        if field in {name for name, _ in id_arguments("Query")}:
+        if any(get_named_type(argument.type).name == "ID" for argument in definition.args.values()):
             continue
         given = '(slug: "admin-console")' if "slug" in definition.args else ""
         text = f"{{ {field}{given} {selection(get_named_type(definition.type), 4)} }}"
