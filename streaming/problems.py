@@ -11,7 +11,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from db.errors import ConflictError, ExpectedError, ForbiddenError, InvalidInputError, NotFoundError
+from db.errors import (
+    ConflictError,
+    ExpectedError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    StatementTimeoutError,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -20,6 +27,7 @@ _STATUSES: dict[type[ExpectedError], HTTPStatus] = {
     ForbiddenError: HTTPStatus.FORBIDDEN,
     NotFoundError: HTTPStatus.NOT_FOUND,
     ConflictError: HTTPStatus.CONFLICT,
+    StatementTimeoutError: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
 
