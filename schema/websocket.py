@@ -1,7 +1,7 @@
 """graphql-transport-ws, as strict about messages as about documents."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from starlette.websockets import WebSocketDisconnect
 from strawberry.asgi import ASGIWebSocketAdapter
@@ -12,9 +12,15 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import Messag
 from resolvers.context import Session
 from schema.limits import MOST_OPERATIONS, too_much
 
+_MOST_REASON: Final = 123
+
 
 class TextFrames(ASGIWebSocketAdapter):
     """graphql-transport-ws is text: browsers hand bytes to their clients as a Blob, which these cannot parse."""
+
+    async def close(self, code: int, reason: str) -> None:
+        # A frame that closes holds no more, and the reason may repeat what a client has sent.
+        await super().close(code, reason.encode(errors="replace")[:_MOST_REASON].decode(errors="ignore"))
 
     async def send_json(self, message: Mapping[str, object]) -> None:
         try:
