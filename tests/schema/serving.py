@@ -39,8 +39,11 @@ class Service:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 
-    async def post(self, **options: Any) -> httpx.Response:
-        headers = self.headers | options.pop("headers", {})
+    async def post(self, *, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
+        headers = self.headers | {"Content-Type": "application/json"} | (headers or {})
+        if "json" in options:
+            # Escaped, unlike httpx does it: half a character is no UTF-8.
+            options["content"] = json.dumps(options.pop("json"))
         async with httpx.AsyncClient(timeout=SECONDS) as client:
             return await client.post(self.url, headers=headers, **options)
 
