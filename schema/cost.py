@@ -85,8 +85,10 @@ class Cost:
     def _nodes(self, given: Mapping[str, Any], summed: dict[int, int]) -> int:
         # Fragments are shared: each is summed once, however often it is spread.
         if id(self) not in summed:
-            varying = sum(times(given) * cost._nodes(given, summed) for times, cost in self.varying)
-            summed[id(self)] = self.known + varying
+            total = self.known
+            for times, cost in self.varying:
+                total += times(given) * (cost._nodes(given, summed) if cost.varying else cost.known)
+            summed[id(self)] = total
         return summed[id(self)]
 
     def refusal(self, given: Mapping[str, Any]) -> GraphQLError | None:

@@ -28,7 +28,7 @@ from db.errors import ForbiddenError, StatementTimeoutError
 from db.tenant import Pool, Tenant
 from resolvers.context import Session
 from schema.graph import graph
-from schema.leaving import while_connected
+from schema.leaving import WhileConnected
 from schema.limits import MOST_NESTING, MOST_OPERATIONS
 from schema.persisted import PersistedQueries, PersistedQueryError
 from schema.viewer import MemberRole
@@ -115,7 +115,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
             return
         request = Request(scope, receive)
         body = await request.body()
-        async with while_connected(receive):
+        with WhileConnected(receive):
             answer = None
             if _plain_json(request.headers) and may_ask(request.state.identity):
                 answer, body = await self._at_once(request, body)

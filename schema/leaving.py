@@ -1,8 +1,7 @@
 """Ends the work on an answer that nobody waits for any more."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import Final
 
 from starlette.types import Receive
@@ -11,36 +10,36 @@ from starlette.types import Receive
 LOOK_AFTER: Final = 0.1
 
 
-async def _until_left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+class WhileConnected:
+    """Cancels the block once the client of a request, whose body was read before, has left; nothing is raised then.
 
+    For one block, in a task.
+    """
 
-@asynccontextmanager
-async def while_connected(receive: Receive) -> AsyncGenerator[None]:
-    """Cancels the block once the client of a request, whose body was read before, has left; nothing is raised then."""
-    loop, working = asyncio.get_running_loop(), asyncio.current_task()
-    assert working is not None
-    watching: asyncio.Task[None] | None = None
-    left = False
+    __slots__ = ("left", "receive", "timer", "watching", "working")
 
-    async def watch() -> None:
-        nonlocal left
-        await _until_left(receive)
-        left = True
-        working.cancel()
+    def __init__(self, receive: Receive) -> None:
+        self.receive = receive
+        self.left = False
+        self.watching: asyncio.Task[None] | None = None
 
-    def start() -> None:
-        nonlocal watching
-        watching = loop.create_task(watch())
+    def __enter__(self) -> None:
+        self.working = asyncio.current_task()
+        self.timer = asyncio.get_running_loop().call_later(LOOK_AFTER, self._start)
 
-    timer = loop.call_later(LOOK_AFTER, start)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not left or working.uncancel():
-            raise
-    finally:
-        timer.cancel()
-        if watching is not None:
-            watching.cancel()
+    def __exit__(self, _: object, raised: BaseException | None, __: TracebackType | None) -> bool:
+        self.timer.cancel()
+        if self.watching is not None:
+            self.watching.cancel()
+        cancelled_here = self.left and self.working is not None and not self.working.uncancel()
+        return cancelled_here and isinstance(raised, asyncio.CancelledError)
+
+    def _start(self) -> None:
+        self.watching = asyncio.get_running_loop().create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        self.left = True
+        assert self.working is not None
+        self.working.cancel()

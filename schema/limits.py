@@ -156,14 +156,19 @@ def _refusals_of_extents(
         yield too_much("aliases", aliases, MOST_ALIASES, message)
 
 
+_NESTING: Final = (dict, list)  # a tuple is checked in a third of the time that a union takes
+
+
 def refusal_of_variables(variables: Mapping[str, Any]) -> GraphQLError | None:
     """The error for values nested too deeply. Counts as it goes down all of them at once, in no recursion."""
-    level: list[Any] = [value for value in variables.values() if isinstance(value, dict | list)]
+    level = [value for value in variables.values() if isinstance(value, _NESTING)]
+    if not level:
+        return None
     levels = 0
     while level:
         levels += 1
         inner = (one for value in level for one in (value.values() if isinstance(value, dict) else value))
-        level = [one for one in inner if isinstance(one, dict | list)]
+        level = [one for one in inner if isinstance(one, _NESTING)]
     if levels <= MOST_NESTING:
         return None
     message = f"A variable is nested {levels} levels deep; at most {MOST_NESTING} are allowed."
