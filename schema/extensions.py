@@ -27,21 +27,30 @@ class OperationContext(SchemaExtension):
             context.load.close()
 
 
+#: What Strawberry refuses in words of its own; streams tell them as errors, other answers as a status.
+_REFUSALS = (MissingQueryError, CannotGetOperationTypeError, InvalidOperationTypeError)
+
+
 def _of_a_variable(error: GraphQLError) -> bool:
     """A value that its variable's type refuses carries the scalar's exception, and is the client's own affair."""
     return error.path is None and any(isinstance(node, VariableDefinitionNode) for node in error.nodes or ())
+
+
+def _is_unexpected(error: GraphQLError) -> bool:
+    original = error.original_error
+    return original is not None and not isinstance(original, _REFUSALS) and not _of_a_variable(error)
 
 
 class HideUnexpectedErrors(MaskErrors):
     """Expected errors keep their message and get a code; others are logged with an id, and only the id is told."""
 
     def __init__(self) -> None:
-        super().__init__(lambda error: error.original_error is not None and not _of_a_variable(error))
+        super().__init__(_is_unexpected)
 
     def on_operation(self) -> Iterator[None]:
         try:
             yield from super().on_operation()
-        except (GraphQLError, MissingQueryError, CannotGetOperationTypeError, InvalidOperationTypeError):
+        except (GraphQLError, *_REFUSALS):
             raise
         except Exception as error:
             # What fails outside of a resolver would be told with its own words.
@@ -79,7 +88,8 @@ class RefuseTooMuch(SchemaExtension):
         if refused := refusals_of_document(document):
             return refused
         operation = get_operation_ast(document, context.operation_name)
-        assert operation is not None
+        if operation is None:
+            return []  # several without a name to choose by, of which none will be executed
         cost = cost_of(context.schema._schema, document, operation)
         return [one for one in (refusal_of_variables(variables), cost.refusal(variables)) if one]
 

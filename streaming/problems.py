@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457): expected ones as they are, all others masked."""
 
+import json
 import uuid
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -31,13 +32,20 @@ _STATUSES: dict[type[ExpectedError], HTTPStatus] = {
 }
 
 
+def _json(body: object) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        return json.dumps(body).encode()  # with a lone surrogate, repeated from what was asked
+
+
 def problem(
     status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: object
 ) -> Response:
     """A problem without a type of its own; `members` extend it."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **members}
     return Response(
-        orjson.dumps(body),
+        _json(body),
         status,
         {"Cache-Control": "no-store", **(headers or {})},
         media_type="application/problem+json",

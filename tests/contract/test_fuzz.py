@@ -69,12 +69,13 @@ def connection() -> Iterator[httpx.Client]:
         yield client
 
 
-def assert_in_words(connection: httpx.Client, client: Client, body: bytes) -> None:
+def assert_in_words(connection: httpx.Client, client: Client, body: bytes, accept: str = "*/*") -> None:
     """The answer is one of the protocol, and no failure of the service."""
-    headers = {"Authorization": f"Bearer {client.token}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {client.token}", "Content-Type": "application/json", "Accept": accept}
     response = connection.post(f"{client.url}/graphql", content=body, headers=headers)
     assert response.status_code in (200, 400), response.text
-    answer = response.json()
+    events = response.headers["content-type"].startswith("text/event-stream")
+    answer = json.loads(response.text.split("\r\n")[1].removeprefix("data: ") if events else response.content)
     if response.status_code == 200:
         assert answer.keys() <= {"data", "errors"}
     for error in answer.get("errors", ()):
@@ -190,8 +191,8 @@ def hostile(kind: Any, ids: list[str]) -> st.SearchStrategy[Any]:
     return HOSTILE
 
 
-def body(query: str, variables: dict[str, Any]) -> bytes:
-    text = json.dumps({"query": query, "variables": variables})
+def body(**members: object) -> bytes:
+    text = json.dumps(members)
     text = re.sub(r'"deep (\d+)"', lambda found: "[" * int(found[1]) + "]" * int(found[1]), text)
     return text.replace('"1e999"', "1e999").encode()
 
@@ -221,4 +222,7 @@ def test_any_variables_are_answered(
     arguments = fields_of(operation.capitalize())[name].args
     drawn = data.draw(st.fixed_dictionaries({key: hostile(value.type, ids) for key, value in arguments.items()}))
     client = service.client if operation == "query" else organization
-    assert_in_words(connection, client, body(with_variables(operation, name), drawn))
+    chosen = data.draw(st.none() | st.sampled_from([None, "", "A", "\0", "\ud800", 5]))
+    accept = data.draw(st.sampled_from(["*/*", "text/event-stream"]))
+    asked = body(query=with_variables(operation, name), variables=drawn, operationName=chosen)
+    assert_in_words(connection, client, asked, accept)

@@ -139,6 +139,20 @@ async def test_a_message_that_is_no_json_closes_the_socket(service: Service, tex
         assert socket.close_code == 4400
 
 
+async def test_bytes_close_the_socket(service: Service) -> None:
+    async with service.socket() as socket:
+        await socket.send(b'{"type": "ping"}')
+        await asyncio.wait_for(socket.wait_closed(), SECONDS)
+        assert socket.close_code == 4400
+
+
+async def test_text_that_is_no_utf_8_closes_the_socket(service: Service) -> None:
+    async with service.socket() as socket:
+        await socket.send(b'{"type": "\xff"}', text=True)
+        await asyncio.wait_for(socket.wait_closed(), SECONDS)
+        assert socket.close_code == 1007
+
+
 async def test_operations_of_a_connection_are_counted(acme: Tenant, database: DatabaseUrls) -> None:
     changes = Changes()
     with capture_logs() as logs:
