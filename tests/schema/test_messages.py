@@ -61,6 +61,12 @@ async def test_what_is_no_request_is_refused_in_clear_words(service: Service, su
                 assert words in response.json()["detail"]
 
 
+async def test_half_a_character_is_repeated_as_json_can(service: Service) -> None:
+    response = await service.post(json={"query": "{ viewer { id } }", "operationName": "\ud800"})
+    assert response.status_code == 400
+    assert "\ud800" in response.json()["detail"]
+
+
 async def test_of_a_key_given_twice_the_last_counts_on_both_paths(service: Service) -> None:
     for text, answer in (("{ environments { totalCount } }", {"totalCount": 0}), ("{ viewer { role } }", None)):
         body = b'{"query": "{ nope }", "query": %b}' % json.dumps(text).encode()
