@@ -19,12 +19,10 @@ from db.changes import Changes
 from db.tenant import Pool
 from resolvers.identities import Identities
 from schema.endpoint import GraphQLEndpoint
+from schema.limits import MOST_BYTES
 from streaming.bodies import LimitBody
 from streaming.problems import exception_handlers
 from streaming.routes import routes as streaming_routes
-
-#: Bytes of a GraphQL request; a manifest is the largest thing that one brings.
-MOST_GRAPHQL = 2 * 1024 * 1024
 
 WEB = Path(str(files("web")))
 
@@ -77,7 +75,7 @@ def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
         routes=[
             Route("/", front_door),
             Route("/favicon.ico", icon),
-            Route("/graphql", graphql, methods=["GET", "POST"], middleware=[Middleware(LimitBody, limit=MOST_GRAPHQL)]),
+            Route("/graphql", graphql, methods=["GET", "POST"], middleware=[Middleware(LimitBody, limit=MOST_BYTES)]),
             WebSocketRoute("/graphql", graphql),
             *auth.routes,
             *streaming_routes,

@@ -7,12 +7,14 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from agentforge.address import PortError
 from agentforge.app import build
 from agentforge.settings import Settings
 from db.changes import listen
 from db.pool import open_pool
+from schema.limits import MOST_BYTES
 
 #: How long answers under way may take once the service is told to stop.
 _GRACE_SECONDS = 5
@@ -55,30 +57,43 @@ def _spare_what_stays() -> None:
 
 
 @asynccontextmanager
+async def serving(app: ASGIApp, listener: socket.socket) -> "AsyncGenerator[asyncio.Task[None]]":
+    """The application, answering on `listener` while the block runs. Yields its task, which ends if it fails."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=MOST_BYTES,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve([listener]))
+    try:
+        while not server.started and not task.done():  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0.01)
+        yield task
+    finally:
+        server.should_exit = True
+        await task
+
+
+@asynccontextmanager
 async def running_api(
     settings: Settings, database_url: str, listener: socket.socket
 ) -> "AsyncGenerator[asyncio.Task[None]]":
-    """The API, answering on `listener` for as long as the block runs. Yields its task, which ends if it fails."""
+    """The API on its own connections, as `serving` has it."""
     async with (
-        open_pool(database_url, application_name="agentforge api", max_size=_CONNECTIONS) as pool,
+        open_pool(
+            database_url,
+            application_name="agentforge api",
+            max_size=_CONNECTIONS,
+            statement_seconds=settings.statement_seconds,
+        ) as pool,
         listen(database_url) as changes,
+        serving(build(pool, changes, settings), listener) as task,
     ):
-        config = uvicorn.Config(
-            build(pool, changes, settings),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            ws="websockets-sansio",
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-        server = _Server(config)
-        serving = asyncio.create_task(server.serve([listener]))
-        try:
-            while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
-                await asyncio.sleep(0.01)
-            _spare_what_stays()
-            yield serving
-        finally:
-            server.should_exit = True
-            await serving
+        _spare_what_stays()
+        yield task

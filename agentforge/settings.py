@@ -54,6 +54,12 @@ class Settings(BaseSettings):
         description="Address that people use, where a proxy makes it another; https makes cookies Secure.",
     )
     session_days: int = Field(default=14, ge=1, le=365, description="Days until a person has to sign in again.")
+    statement_seconds: float = Field(
+        default=15.0,
+        ge=0.001,
+        le=86_400,
+        description="Seconds that a statement of the API may take; exports and workers have no such limit.",
+    )
     log_level: Annotated[LogLevel, BeforeValidator(_lower)] = Field(
         default="info", description="Least severe level that is logged."
     )

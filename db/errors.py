@@ -39,3 +39,12 @@ class ForbiddenError(ExpectedError):
     """The role of whoever asked does not allow it."""
 
     code = "FORBIDDEN"
+
+
+class StatementTimeoutError(ExpectedError):
+    """The database stopped a statement that took too long."""
+
+    code = "TIMEOUT"
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"A statement took longer than {limit}, which is the limit in the database; ask for less.")

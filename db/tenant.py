@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
+from db.errors import StatementTimeoutError
 from db.query import Projection, Query, decided
 
 Row = TypeVar("Row")
@@ -60,14 +61,21 @@ async def fetch_before_organization(
         return [query.row(**record) for record in await connection.fetch(query.text, *args)]
 
 
-async def _abandon(pool: "asyncpg.Pool[asyncpg.Record]", connection: "PoolConnectionProxy[asyncpg.Record]") -> None:
+async def _abandon(
+    pool: "asyncpg.Pool[asyncpg.Record]", connection: "PoolConnectionProxy[asyncpg.Record]", *, stopped: bool
+) -> str:
+    """Gives the connection back without a transaction; tells how long a statement may take, where one was stopped."""
+    limit = ""
     try:
         # Also where no transaction seems open: a cancelled BEGIN may have reached the server all the same.
         await connection.execute("ROLLBACK")
+        if stopped:
+            limit = await connection.fetchval("SHOW statement_timeout")
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         with suppress(asyncpg.InterfaceError):  # released when the server went away
             connection.terminate()
     await pool.release(connection)
+    return limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +86,30 @@ class Tenant:
     organization_id: UUID
 
     @asynccontextmanager
-    async def transaction(self, mode: str = "") -> AsyncGenerator[Transaction]:
-        """A transaction of the given `BEGIN` mode, committed at the end, rolled back on any exception."""
+    async def transaction(self, mode: str = "", *, unlimited: bool = False) -> AsyncGenerator[Transaction]:
+        """A transaction of the given `BEGIN` mode, committed at the end, rolled back on any exception.
+
+        Raises StatementTimeoutError for a statement that takes longer than the pool allows, unless `unlimited`.
+        """
         connection = await self.pool.acquire()
         try:
             # One message, not three; local, so that a pooled connection never keeps another tenant's id.
             # The UUID is a parsed one, so its text holds hex digits and dashes only.
             await connection.execute(
                 f"BEGIN {mode}; SET LOCAL agentforge.organization_id = '{UUID(int=self.organization_id.int)}'"
+                + ("; SET LOCAL statement_timeout = 0" if unlimited else "")
             )
             yield Transaction(connection)
             if await connection.execute("COMMIT") != "COMMIT":
                 # The server's answer to a COMMIT after a failed statement, whose error was swallowed.
                 raise asyncpg.InFailedSQLTransactionError("a statement of the transaction failed; nothing was stored")
-        except BaseException:
+        except BaseException as error:
+            stopped = isinstance(error, asyncpg.QueryCanceledError)
             # One task, which a second cancellation leaves to finish: released before it was rolled back, the
             # connection would be lost to the pool.
-            await asyncio.shield(_abandon(self.pool, connection))
+            limit = await asyncio.shield(_abandon(self.pool, connection, stopped=stopped))
+            if stopped:
+                raise StatementTimeoutError(limit) from error
             raise
         await self.pool.release(connection)
 
@@ -115,5 +130,5 @@ class Joined(Tenant):
     opened: Transaction
 
     @asynccontextmanager
-    async def transaction(self, mode: str = "") -> AsyncGenerator[Transaction]:
+    async def transaction(self, mode: str = "", *, unlimited: bool = False) -> AsyncGenerator[Transaction]:
         yield self.opened

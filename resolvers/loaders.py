@@ -4,6 +4,7 @@ An edge is declared once, as a statement and the column that it is keyed by. The
 array of keys; arguments before it (filters, page size) make a batch of their own.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, field
@@ -73,6 +74,8 @@ class Loaders:
 
     tenant: Tenant
     _loaders: dict[Hashable, DataLoader[Any, Any]] = field(default_factory=dict)
+    _loading: set["asyncio.Task[Any]"] = field(default_factory=set)
+    _closed: bool = False
 
     @overload
     async def __call__(self, edge: One[Row], key: Hashable | None, *arguments: object) -> Row | None: ...
@@ -87,12 +90,35 @@ class Loaders:
         loader = self._loaders.get((edge, arguments))
         if loader is None:
             loader = self._loaders[edge, arguments] = DataLoader(
-                one_per_key(self.tenant, edge, arguments)
-                if isinstance(edge, One)
-                else many_per_key(self.tenant, edge, arguments)
+                self._cancellable(
+                    one_per_key(self.tenant, edge, arguments)
+                    if isinstance(edge, One)
+                    else many_per_key(self.tenant, edge, arguments)
+                )
             )
         rows: Row | list[Row] | None = await loader.load(key)
         return rows
+
+    def _cancellable(self, batch: Batch) -> Batch:
+        """A loader runs its batches in tasks of their own, which outlive whoever waits for them."""
+
+        async def load(keys: list[Any]) -> list[Any]:
+            task = asyncio.current_task()
+            if task is None or self._closed:
+                raise asyncio.CancelledError
+            self._loading.add(task)
+            try:
+                return await batch(keys)
+            finally:
+                self._loading.discard(task)
+
+        return load
+
+    def close(self) -> None:
+        """Ends what is still looked up; nobody waits for it any more."""
+        self._closed = True
+        for task in self._loading:
+            task.cancel()
 
 
 NODE = One(nodes.FIND, "id")

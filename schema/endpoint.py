@@ -1,7 +1,8 @@
 """The graph over HTTP and WebSocket."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
@@ -14,22 +15,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.types import Message, Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
-from strawberry.asgi import ASGIWebSocketAdapter, GraphQL
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.http.base import BaseRequestProtocol
-from strawberry.http.exceptions import WebSocketDisconnected
 from strawberry.subscriptions import GRAPHQL_SSE_PROTOCOL, GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types.unset import UnsetType
 
 from db.accounts import Identity
 from db.changes import Changes
-from db.errors import ForbiddenError
+from db.errors import ForbiddenError, StatementTimeoutError
 from db.tenant import Pool, Tenant
 from resolvers.context import Session
 from schema.graph import graph
+from schema.leaving import WhileConnected
+from schema.limits import MOST_NESTING, MOST_OPERATIONS
 from schema.persisted import PersistedQueries, PersistedQueryError
 from schema.viewer import MemberRole
+from schema.websocket import Operations, TextFrames
 
 #: Answers of compiled operations made at a time. More only push each other's rows out of the processor's caches:
 #: with twenty an answer of 9,000 fields took a third more time than with six.
@@ -41,16 +44,6 @@ def may_ask(identity: Identity | None) -> bool:
     return identity is None or MemberRole(identity.role) is not MemberRole.WORKER
 
 
-class _TextFrames(ASGIWebSocketAdapter):
-    """graphql-transport-ws is text: browsers hand bytes to their clients as a Blob, which these cannot parse."""
-
-    async def send_json(self, message: Mapping[str, object]) -> None:
-        try:
-            await self.ws.send_text(self.view.encode_json_string(message))
-        except WebSocketDisconnect as error:
-            raise WebSocketDisconnected from error
-
-
 def _plain_json(headers: Headers) -> bool:
     """Whether one JSON document is given and one is wanted."""
     return headers.get("content-type", "").partition(";")[0].strip() == "application/json" and not any(
@@ -60,6 +53,10 @@ def _plain_json(headers: Headers) -> bool:
 
 def _json(content: bytes, status: int = 200) -> Response:
     return Response(content, status, media_type="application/json")
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(constant)
 
 
 @dataclass(slots=True)
@@ -85,7 +82,8 @@ class GraphQLEndpoint(GraphQL[Session, None]):
     of connection_init, {"Authorization": "Bearer ..."}, which `identify` turns into an identity or None.
     """
 
-    websocket_adapter_class = _TextFrames
+    websocket_adapter_class = TextFrames
+    graphql_transport_ws_handler_class = Operations
 
     def __init__(
         self,
@@ -99,6 +97,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
             graph,
             allow_queries_via_get=False,
             subscription_protocols=protocols,
+            max_subscriptions_per_connection=MOST_OPERATIONS,
             # Cookies from other origins were refused before, also behind a proxy that names another host.
             allowed_origins=["*"],
         )
@@ -111,16 +110,19 @@ class GraphQLEndpoint(GraphQL[Session, None]):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers what was compiled at once; whatever else comes goes the view's own way."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            request = Request(scope, receive)
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await super().__call__(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        body = await request.body()
+        with WhileConnected(receive):
+            answer = None
             if _plain_json(request.headers) and may_ask(request.state.identity):
-                body = await request.body()
                 answer, body = await self._at_once(request, body)
-                if answer is not None:
-                    await answer(scope, receive, send)
-                    return
-                receive = _Replayed(body, receive)
-        await super().__call__(scope, receive, send)
+            if answer is not None:
+                await answer(scope, receive, send)
+            else:
+                await super().__call__(scope, _Replayed(body, receive), send)
 
     async def _at_once(self, request: Request, body: bytes) -> tuple[Response | None, bytes]:
         """The answer, or None and the body that the view is to answer."""
@@ -148,11 +150,14 @@ class GraphQLEndpoint(GraphQL[Session, None]):
             return None
         context = Session(self.changes, request.state.tenant, identity).context()
         async with self.reading:
-            data = await graph.compiled(query, variables or {}, name, context)
             try:
+                data = await graph.compiled(query, variables or {}, name, context)
                 return None if data is None else orjson.dumps({"data": data})
             except TypeError:
                 return None  # a lone surrogate
+            except StatementTimeoutError as error:
+                told = {"message": error.message, "extensions": {"code": error.code}}
+                return orjson.dumps({"data": None, "errors": [told]})
 
     async def run(self, request: Request | WebSocket, *arguments: Any, **options: Any) -> Any:
         """What is refused before it is GraphQL is answered as a problem, like everywhere outside the graph."""
@@ -187,13 +192,25 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         return FileResponse(self.page, media_type="text/html")
 
     def decode_json(self, data: str | bytes) -> object:
-        """Raises JSONDecodeError, answered with a 400, for all that is no request; JSON's reader raises others too."""
+        """Raises JSONDecodeError for all that is no request; JSON's reader raises others too, and takes NaN."""
         try:
-            decoded = super().decode_json(data)
-        except (ValueError, RecursionError):
+            decoded = json.loads(data, parse_constant=_refuse)
+        except RecursionError:
+            raise JSONDecodeError(f"values may be nested at most {MOST_NESTING} levels deep", "", 0) from None
+        except ValueError:
             decoded = None
         if not isinstance(decoded, dict | list):
-            raise JSONDecodeError("not a GraphQL request", "", 0)
+            raise JSONDecodeError("it is no JSON object", "", 0)
+        return decoded
+
+    def parse_json(self, data: str | bytes) -> Any:
+        """What a request over HTTP brings. Raises RefusedRequest."""
+        try:
+            decoded = self.decode_json(data)
+        except JSONDecodeError as error:
+            raise RefusedRequest(400, f"The body cannot be read as a GraphQL request: {error.msg}.") from None
+        if isinstance(decoded, list):
+            raise RefusedRequest(400, "Batching is not supported: send each operation in a request of its own.")
         return decoded
 
     def encode_json(self, data: object) -> str | bytes:

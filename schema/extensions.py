@@ -4,13 +4,14 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import structlog
-from graphql import GraphQLError, VariableDefinitionNode
+from graphql import GraphQLError, VariableDefinitionNode, get_operation_ast
 from strawberry.exceptions import MissingQueryError
-from strawberry.extensions import AddValidationRules, MaskErrors, MaxTokensLimiter, SchemaExtension
+from strawberry.extensions import MaskErrors, MaxTokensLimiter, SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 
 from db.errors import ExpectedError, InvalidInputError
-from schema.limits import MOST_TOKENS, LimitsRule
+from schema.cost import cost_of
+from schema.limits import MOST_TOKENS, refusal_of_variables, refusals_of_document
 
 log = structlog.get_logger()
 
@@ -19,8 +20,15 @@ class OperationContext(SchemaExtension):
     """Gives each operation a context of its own: a WebSocket carries many operations, each with its own loaders."""
 
     def on_operation(self) -> Iterator[None]:
-        self.execution_context.context = self.execution_context.context.context()
-        yield
+        context = self.execution_context.context = self.execution_context.context.context()
+        try:
+            yield
+        finally:
+            context.load.close()
+
+
+#: What Strawberry refuses in words of its own; streams tell them as errors, other answers as a status.
+_REFUSALS = (MissingQueryError, CannotGetOperationTypeError, InvalidOperationTypeError)
 
 
 def _of_a_variable(error: GraphQLError) -> bool:
@@ -28,16 +36,21 @@ def _of_a_variable(error: GraphQLError) -> bool:
     return error.path is None and any(isinstance(node, VariableDefinitionNode) for node in error.nodes or ())
 
 
+def _is_unexpected(error: GraphQLError) -> bool:
+    original = error.original_error
+    return original is not None and not isinstance(original, _REFUSALS) and not _of_a_variable(error)
+
+
 class HideUnexpectedErrors(MaskErrors):
     """Expected errors keep their message and get a code; others are logged with an id, and only the id is told."""
 
     def __init__(self) -> None:
-        super().__init__(lambda error: error.original_error is not None and not _of_a_variable(error))
+        super().__init__(_is_unexpected)
 
     def on_operation(self) -> Iterator[None]:
         try:
             yield from super().on_operation()
-        except (GraphQLError, MissingQueryError, CannotGetOperationTypeError, InvalidOperationTypeError):
+        except (GraphQLError, *_REFUSALS):
             raise
         except Exception as error:
             # What fails outside of a resolver would be told with its own words.
@@ -60,10 +73,31 @@ class HideUnexpectedErrors(MaskErrors):
         )
 
 
+class RefuseTooMuch(SchemaExtension):
+    """Limits come before the rules of validation, of which some take long for what asks too much."""
+
+    def on_validate(self) -> Iterator[None]:
+        if refused := self._refusals():
+            self.execution_context.pre_execution_errors = refused
+        yield
+
+    def _refusals(self) -> list[GraphQLError]:
+        context = self.execution_context
+        document, variables = context.graphql_document, context.variables or {}
+        assert document is not None
+        if refused := refusals_of_document(document):
+            return refused
+        operation = get_operation_ast(document, context.operation_name)
+        if operation is None:
+            return []  # several without a name to choose by, of which none will be executed
+        cost = cost_of(context.schema._schema, document, operation)
+        return [one for one in (refusal_of_variables(variables), cost.refusal(variables)) if one]
+
+
 #: Made anew for each operation: an extension keeps the operation's state.
 EXTENSIONS: list[Callable[[], SchemaExtension]] = [
     OperationContext,
     HideUnexpectedErrors,
-    lambda: AddValidationRules([LimitsRule]),
+    RefuseTooMuch,
     lambda: MaxTokensLimiter(MOST_TOKENS),
 ]

@@ -11,6 +11,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext, ExecutionResult
 from strawberry.types.graphql import OperationType
 
+from db.errors import StatementTimeoutError
 from resolvers.context import Context
 from schema.compiled.documents import Documents
 from schema.compiled.execution import Execution
@@ -52,7 +53,8 @@ class Graph(strawberry.Schema):
     ) -> dict[str, Any] | None:
         """The data that `execute` would answer with, sooner; None for what it must answer itself.
 
-        Values may be orjson.Fragment. Reading has no effects: whatever raises here is left for `execute` to tell.
+        Values may be orjson.Fragment. Reading has no effects: whatever raises here is left for `execute` to tell, but
+        for StatementTimeoutError, since what took too long is not to be asked twice.
         """
         operation = self.documents.find(query).operation(operation_name)
         if operation is None or (values := operation.variables(variables)) is None:
@@ -63,6 +65,8 @@ class Graph(strawberry.Schema):
         try:
             async with context.tenant.transaction("READ ONLY") as transaction:
                 return await plan.execute(Execution(transaction, values))
+        except StatementTimeoutError:
+            raise
         except Exception:
             log.debug("compiled_execution_left", exc_info=True)
             return None

@@ -128,6 +128,6 @@ class LineResponse:
         await body.finish()
 
     async def _send_rows(self, body: _Body) -> None:
-        async with self.tenant.transaction(_SNAPSHOT) as transaction:
+        async with self.tenant.transaction(_SNAPSHOT, unlimited=True) as transaction:
             async for row in transaction.stream(self.query, *self.arguments, prefetch=PREFETCH):
                 await body.add(row.line)

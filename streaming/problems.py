@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457): expected ones as they are, all others masked."""
 
+import json
 import uuid
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -11,7 +12,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from db.errors import ConflictError, ExpectedError, ForbiddenError, InvalidInputError, NotFoundError
+from db.errors import (
+    ConflictError,
+    ExpectedError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    StatementTimeoutError,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -20,7 +28,15 @@ _STATUSES: dict[type[ExpectedError], HTTPStatus] = {
     ForbiddenError: HTTPStatus.FORBIDDEN,
     NotFoundError: HTTPStatus.NOT_FOUND,
     ConflictError: HTTPStatus.CONFLICT,
+    StatementTimeoutError: HTTPStatus.SERVICE_UNAVAILABLE,
 }
+
+
+def _json(body: object) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        return json.dumps(body).encode()  # with a lone surrogate, repeated from what was asked
 
 
 def problem(
@@ -29,7 +45,7 @@ def problem(
     """A problem without a type of its own; `members` extend it."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **members}
     return Response(
-        orjson.dumps(body),
+        _json(body),
         status,
         {"Cache-Control": "no-store", **(headers or {})},
         media_type="application/problem+json",

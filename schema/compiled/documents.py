@@ -26,7 +26,8 @@ from schema.bounded import Bounded
 from schema.compiled.execution import variables_in
 from schema.compiled.plan import Plan, Planner
 from schema.compiled.selections import CannotCompileError, Selections
-from schema.limits import MOST_TOKENS, LimitsRule
+from schema.cost import Cost, cost_of
+from schema.limits import MOST_TOKENS, refusal_of_variables, refusals_of_document
 
 #: Of documents' text in all; a parsed and planned document takes some fifty times its text.
 MOST_CHARACTERS: Final = 1_000_000
@@ -53,10 +54,13 @@ class Operation:
     node: OperationDefinitionNode
     fragments: dict[str, FragmentDefinitionNode]
     deciding: tuple[str, ...]
+    cost: Cost
     plans: OrderedDict[tuple[object, ...], Plan | None] = field(default_factory=OrderedDict)
 
     def variables(self, given: Mapping[str, Any]) -> VariableValues | None:
-        """The coerced values, or None when some do not fit."""
+        """The coerced values, or None when some do not fit or ask too much."""
+        if refusal_of_variables(given) or self.cost.refusal(given):
+            return None
         coerced = get_variable_values(self.schema._schema, self.node.variable_definitions or (), dict(given))
         return None if isinstance(coerced, list) else coerced
 
@@ -105,7 +109,7 @@ class Documents:
             node = parse(text, max_tokens=MOST_TOKENS)
         except (GraphQLError, RecursionError):
             return Document({})
-        if validate(self.schema._schema, node, [*specified_rules, LimitsRule]):
+        if refusals_of_document(node) or validate(self.schema._schema, node, specified_rules):
             return Document({})
         return Document(self._operations(node))
 
@@ -117,6 +121,10 @@ class Documents:
         decide = _Deciding()
         visit(node, decide)
         deciding = tuple(sorted(decide.names))
+        schema = self.schema._schema
         return {
-            one.name.value if one.name else "": Operation(self.schema, one, fragments, deciding) for one in operations
+            one.name.value if one.name else "": Operation(
+                self.schema, one, fragments, deciding, cost_of(schema, node, one)
+            )
+            for one in operations
         }

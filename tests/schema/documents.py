@@ -21,9 +21,10 @@ ROLLOUTS = """query { rollouts { totalCount edges { node {
   id seed reward stages { name value } createdAt trial { id } environmentVersion { id } evaluationRun { id }
 } } } }"""
 ENVIRONMENTS = """query {
-  environments { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { cursor node {
+  environments(first: 10) { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  edges { cursor node {
     id slug name createdAt latestVersion { id }
-    versions { totalCount edges { node {
+    versions(first: 10) { totalCount edges { node {
       id version digest manifest bundleSha256 createdAt environment { id }
       runs { totalCount edges { node { id } } }
       trials { totalCount edges { node { id } } }

@@ -56,8 +56,8 @@ OPERATIONS = [
     "passAtK { k estimate passHatK } capabilityGaps { trials categorized gaps { failureCategory trials "
     "latestTrial { id attempt } } } partialRewards { stage trials mean min max full } "
     "preference { preferredReward rejectedReward preferred { id } rejected { id } } } } } } }",
-    "{ environments { edges { node { versions { totalCount edges { node { version runs(first: 2) { totalCount "
-    "pageInfo { hasNextPage endCursor } edges { cursor node { id trials { id } } } } trials { totalCount "
+    "{ environments { edges { node { versions(first: 9) { totalCount edges { node { version runs(first: 2) { "
+    "totalCount pageInfo { hasNextPage endCursor } edges { cursor node { id trials { id } } } } trials { totalCount "
     "edges { node { attempt } } } } } } } } } }",
     "{ rollouts(kind: RECOVERY) { edges { node { id seed reward stages { name } trial { id } } } } }",
     '{ environment(slug: "admin") { id } b: environment(slug: "no such") { id } }',

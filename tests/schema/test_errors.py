@@ -4,12 +4,16 @@ import json
 import logging
 import re
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import asyncpg
 import pytest
 import strawberry
+from strawberry.exceptions import MissingQueryError
 from strawberry.extensions import SchemaExtension
+from strawberry.schema.exceptions import CannotGetOperationTypeError
+from strawberry.types import ExecutionResult
 from structlog.testing import capture_logs
 
 from db.changes import Changes
@@ -18,7 +22,7 @@ from db.tenant import Tenant
 from resolvers.context import Session
 from schema.extensions import HideUnexpectedErrors
 from schema.graph import graph
-from tests.schema.asking import execute, subscribed
+from tests.schema.asking import execute, session, subscribed
 from tests.schema.world import World
 
 MASKED = re.compile(r"Something went wrong on our side\. It is logged as ([0-9a-f]{32})\.")
@@ -139,6 +143,33 @@ async def test_faults_of_the_document_are_told_as_they_are(acme: Tenant, subtest
                 result = await execute(acme, text)
                 assert result.errors
                 assert result.errors[0].message.startswith(message)
+    assert logs == []
+
+
+NAMES = (None, "", "A", "B", "C", "\0", "x" * 300)
+CHOICES = (
+    "{ __typename }",
+    "query A { __typename }",
+    "query A { __typename } query B { viewer { role } }",
+    "{ __typename } { __typename }",
+    "query A { __typename } query A { __typename }",
+    "fragment F on Query { __typename }",
+    "type A { b: Int }",
+    "",
+    "# nothing",
+)
+
+
+@pytest.mark.parametrize("text", CHOICES)
+async def test_an_operation_that_cannot_be_chosen_is_no_failure_of_ours(text: str, acme: Tenant) -> None:
+    """Streams tell it as an error; other answers have a status for it, which the endpoint gives."""
+    with capture_logs() as logs:
+        for name in NAMES:
+            with suppress(CannotGetOperationTypeError, MissingQueryError):
+                await graph.execute(text, context_value=session(acme), operation_name=name)
+            results = await graph.stream(text, context_value=session(acme), operation_name=name)
+            (result,) = [cast("ExecutionResult", one) async for one in results]
+            assert not any("our side" in error.message for error in result.errors or ())
     assert logs == []
 
 

@@ -7,9 +7,9 @@ import pytest
 from tests.schema.asking import ask, nodes
 from tests.schema.world import Outcome, World, add_run
 
-WIDE = """{ environments { edges { node { versions { edges { node { runs { edges { node { trials {
-  stages { name } trajectory { log steps(first: 2) { edges { node { step } } } } rollout { id }
-} } } } } } } } } } }"""
+WIDE = """{ environments(first: 5) { edges { node { versions(first: 10) { edges { node {
+runs(first: 10) { edges { node { trials { stages { name } trajectory { log steps(first: 2) { edges { node { step } } } }
+rollout { id } } } } } } } } } } } }"""
 
 ONE_FOR_EACH_EDGE = [
     "artifacts.by_ids",
