@@ -26,7 +26,7 @@ from graphql import (
     build_schema,
     get_named_type,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from hypothesis_graphql import mutations, queries
 
@@ -78,6 +78,7 @@ def assert_in_words(connection: httpx.Client, client: Client, body: bytes, accep
     answer = json.loads(response.text.split("\r\n")[1].removeprefix("data: ") if events else response.content)
     if response.status_code == 200:
         assert answer.keys() <= {"data", "errors"}
+    event("told errors" if "errors" in answer else "answered" if "data" in answer else "refused")
     for error in answer.get("errors", ()):
         assert error.get("extensions", {}).get("code") != "INTERNAL", error
         assert not INNER_WORDS.search(error["message"]), error

@@ -35,7 +35,7 @@ MALFORMED: dict[str, Any] = {
 
 
 async def told(tenant: Tenant, text: str, **variables: Any) -> tuple[Any, list[Any]]:
-    result = await execute(tenant, text, **variables)
+    result = await execute(tenant, text, "owner", **variables)
     return result.data, [(error.message, error.extensions) for error in result.errors or ()]
 
 
