@@ -48,10 +48,10 @@ class Service:
             return await client.post(self.url, headers=headers, **options)
 
     @asynccontextmanager
-    async def socket(self) -> AsyncIterator[ClientConnection]:
+    async def socket(self, **options: Any) -> AsyncIterator[ClientConnection]:
         address = f"ws://{self.address}/graphql"
-        protocols = [Subprotocol("graphql-transport-ws")]
-        async with connect(address, subprotocols=protocols, additional_headers=self.headers, max_size=None) as socket:
+        options |= {"subprotocols": [Subprotocol("graphql-transport-ws")], "max_size": None}
+        async with connect(address, additional_headers=self.headers, **options) as socket:
             await socket.send('{"type": "connection_init"}')
             assert json.loads(await socket.recv())["type"] == "connection_ack"
             yield socket
