@@ -16,7 +16,7 @@ from tests.service import Client, Service, command_json
 
 WALK = """{ viewer { __typename id organization { __typename id } }
   environments(first: 500) { edges { node { __typename id
-    versions(first: 500) { edges { node { __typename id } } } } } }
+    versions(first: 100) { edges { node { __typename id } } } } } }
   evaluatorConfigurations(first: 500) { edges { node { __typename id } } }
   evaluationRuns(first: 500) { edges { node { __typename id
     trials { __typename id trajectory { __typename id: artifactId } rollout { __typename id } } } } } }"""
