@@ -65,9 +65,10 @@ def ids(service: Service) -> list[str]:
 
 @pytest.fixture
 async def browser(other: Client) -> AsyncIterator[httpx.AsyncClient]:
-    """The other organization's client, for many requests at once."""
+    """The other organization's client, for some requests at once: fewer than there may be exports."""
     headers = {"Authorization": f"Bearer {other.token}"}
-    async with httpx.AsyncClient(base_url=other.url, headers=headers, timeout=60) as client:
+    limits = httpx.Limits(max_connections=4)
+    async with httpx.AsyncClient(base_url=other.url, headers=headers, timeout=60, limits=limits) as client:
         yield client
 
 
