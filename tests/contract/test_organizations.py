@@ -16,7 +16,7 @@ from tests.service import Client, Service, command_json
 
 WALK = """{ viewer { __typename id organization { __typename id } }
   environments(first: 500) { edges { node { __typename id
-    versions(first: 500) { edges { node { __typename id } } } } } }
+    versions(first: 100) { edges { node { __typename id } } } } } }
   evaluatorConfigurations(first: 500) { edges { node { __typename id } } }
   evaluationRuns(first: 500) { edges { node { __typename id
     trials { __typename id trajectory { __typename id: artifactId } rollout { __typename id } } } } } }"""
@@ -65,9 +65,8 @@ def ids(service: Service) -> list[str]:
 
 @pytest.fixture
 async def browser(other: Client) -> AsyncIterator[httpx.AsyncClient]:
-    """The other organization's client, for many requests at once."""
+    """The other organization's client, for some requests at once: fewer than there may be exports."""
     headers = {"Authorization": f"Bearer {other.token}"}
-    # Fewer at a time than exports there may be.
     limits = httpx.Limits(max_connections=4)
     async with httpx.AsyncClient(base_url=other.url, headers=headers, timeout=60, limits=limits) as client:
         yield client
