@@ -17,6 +17,7 @@ _PARAMETER = re.compile(
     r"\$(?P<number>\d+)(?:::(?P<type>[a-z]+(?: precision)?(?:\[\])?))?(?P<test> is null(?P<or>\s+or\s+)?| is not null)?"
 )
 _MOST_VARIANTS = 1000
+_KEYS = re.compile(r"(\$\d+)::uuid\[\]", re.ASCII)
 _INCLUDE = re.compile(r"^( *)-- include: (\w+)\n", re.MULTILINE)
 
 
@@ -120,5 +121,6 @@ def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:
     """The statement's rows in its own order, with only `columns`: PostgreSQL computes nothing that is not selected."""
     selected = ", ".join(f'row."{column.name}"{"::text" if column.text else ""}' for column in columns)
     head, _, body = query.text.partition("\n")
-    body = body.rstrip().removesuffix(";").replace("::uuid[]", "::text::uuid[]")
-    return Projection(f"{head}\nselect {selected} from (\n{body}\n) row", "::uuid[]" in body)
+    # In a select of its own, or PostgreSQL would read the text anew for every row that it looks at.
+    body, keys = _KEYS.subn(r"(select \1::text::uuid[])::uuid[]", body.rstrip().removesuffix(";"))
+    return Projection(f"{head}\nselect {selected} from (\n{body}\n) row", keys > 0)

@@ -36,7 +36,7 @@ MOST_NAME: Final = 200
 #: Lists and objects within each other, in variables and literals: a filter has 2 levels, a manifest 4.
 MOST_NESTING: Final = 16
 #: Objects that an operation may return (see schema/cost.py). A page of 500 runs with their trials and stages is 36,500,
-#: two pages of 500 within each other 250,500; 100,000 objects of a few fields take about a second and 100 MB.
+#: two pages of 500 within each other 250,500. For 88,500 Strawberry's executor takes 5 s and 80 MB, the compiled 0.1 s.
 MOST_NODES: Final = 100_000
 #: Operations under way on one WebSocket, subscriptions above all: more than a page with many widgets has.
 MOST_OPERATIONS: Final = 50
