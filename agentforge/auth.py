@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -74,7 +75,8 @@ class Authenticate:
             await self.app(scope, receive, send)
             return
         inner = dict(scope)
-        admitted = await self._admit(HTTPConnection(inner))
+        connection = HTTPConnection(inner)
+        admitted = await self._admit(connection)
         if isinstance(admitted, Response):
             await _refuse(admitted, inner, receive, send)
             return
@@ -84,6 +86,7 @@ class Authenticate:
             "identity": admitted,
             "tenant": tenant,
             "authenticate": self,
+            "identify_again": partial(self.identify, connection),
         }
         await self.app(inner, receive, send)
 
@@ -92,16 +95,20 @@ class Authenticate:
         scope = connection.scope
         if _is_public(scope):
             return None
-        if headers := connection.headers.getlist("authorization"):
-            identity = await identify_authorization(self.identities, headers[0]) if len(headers) == 1 else None
-            return identity or _unauthorized()
-        cookie = _SessionCookie.of(connection)
-        identity = await self.identities.find(cookie.secret) if cookie else None
+        identity, by_header = await self.identify(connection), "authorization" in connection.headers
         if identity is None:
-            return None if (scope["type"], scope["path"]) == ("websocket", "/graphql") else _unauthorized()
-        if not _comes_from_own_page(connection, self.settings.public_url):
+            needs_none = (scope["type"], scope["path"]) == ("websocket", "/graphql") and not by_header
+            return None if needs_none else _unauthorized()
+        if not by_header and not _comes_from_own_page(connection, self.settings.public_url):
             return problem(403, "Forbidden", "With the session cookie, requests must come from our pages.")
         return identity
+
+    async def identify(self, connection: HTTPConnection) -> Identity | None:
+        """Who holds the token or session that came with the connection, now."""
+        if headers := connection.headers.getlist("authorization"):
+            return await identify_authorization(self.identities, headers[0]) if len(headers) == 1 else None
+        cookie = _SessionCookie.of(connection)
+        return await self.identities.find(cookie.secret) if cookie else None
 
 
 def _is_public(scope: Scope) -> bool:

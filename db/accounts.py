@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from db.counts import Count
 from db.query import query
 
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -95,3 +96,5 @@ CREATE_TOKEN = query("accounts.create_token", Token)
 REVOKE_TOKEN = query("accounts.revoke_token", Token)
 TOKENS = query("accounts.tokens", Token)
 TOKENS_BY_IDS = query("accounts.tokens_by_ids", Token)
+PAGE_OF_TOKENS = query("accounts.page_of_tokens", Token)
+COUNT_OF_TOKENS = query("accounts.count_of_tokens", Count)

@@ -63,3 +63,12 @@ select id, name, role, created_at, expires_at, revoked_at from api_tokens order 
 
 -- name: tokens_by_ids
 select id, name, role, created_at, expires_at, revoked_at from api_tokens where id = any($1::uuid[]);
+
+-- name: page_of_tokens
+select id, name, role, created_at, expires_at, revoked_at from api_tokens
+where $1::uuid is null or id < $1
+order by id desc
+limit $2::int;
+
+-- name: count_of_tokens
+select count(*) as total from api_tokens;

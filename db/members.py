@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from db.accounts import Id
+from db.counts import Count
 from db.query import query
 
 
@@ -20,6 +21,7 @@ class Member:
 
 BY_EMAIL = query("members.by_email", Member)
 BY_IDS = query("members.by_ids", Member)
-ALL = query("members.all", Member)
+PAGE = query("members.page", Member)
+COUNT = query("members.count", Count)
 LOCK_OWNERS = query("members.lock_owners", Id)
 REMOVE = query("members.remove", Id)

@@ -9,10 +9,15 @@ select membership.user_id as id, person.email, membership.role, membership.creat
 from memberships membership join users person on person.id = membership.user_id
 where membership.user_id = any($1::uuid[]);
 
--- name: all
+-- name: page
 select membership.user_id as id, person.email, membership.role, membership.created_at
 from memberships membership join users person on person.id = membership.user_id
-order by membership.created_at, membership.user_id;
+where $1::uuid is null or membership.user_id < $1
+order by membership.user_id desc
+limit $2::int;
+
+-- name: count
+select count(*) as total from memberships;
 
 -- name: lock_owners
 -- All owners, in an order in which two that remove each other wait and do not block.

@@ -314,7 +314,7 @@ CREATE FUNCTION public.searchable_text(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog'
     BEGIN ATOMIC
- SELECT regexp_replace(lower((value COLLATE pg_c_utf8)), '[!-/:-@[-`{-~]+'::text, ' '::text, 'g'::text) AS regexp_replace;
+ SELECT regexp_replace(lower((value COLLATE pg_c_utf8)), '[[:punct:][:space:]]+'::text, ' '::text, 'g'::text) AS regexp_replace;
 END;
 
 

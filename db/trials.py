@@ -43,8 +43,14 @@ class EvaluationTrial:
     finished_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Now:
+    moment: datetime
+
+
 BY_IDS = query("trials.by_ids", EvaluationTrial)
 BY_RUNS = query("trials.by_runs", EvaluationTrial)
+NOW = query("trials.now", Now)
 FINISHED_SINCE = query("trials.finished_since", EvaluationTrial)
 PAGE_NEWEST = query("trials.page_newest", EvaluationTrial)
 PAGE_OLDEST = query("trials.page_oldest", EvaluationTrial)

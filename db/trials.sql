@@ -34,6 +34,9 @@ from evaluation_trials trial
 where trial.evaluation_run_id = any($1::uuid[])
 order by trial.evaluation_run_id, trial.attempt;
 
+-- name: now
+select now() as moment;
+
 -- name: finished_since
 -- Of version $2, or of all: what finished after $1, or then with an id after $3, in that order.
 select

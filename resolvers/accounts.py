@@ -15,6 +15,7 @@ from db.members import Member
 from db.tenant import Pool, Tenant, fetch_before_organization
 from resolvers import passwords
 from resolvers.members import MEMBER_ROLES, checked_email, checked_role, is_email, put_member
+from resolvers.pages import Listing, newest_first
 
 TOKEN_ROLES = (*MEMBER_ROLES, "worker")
 #: What every API token starts with, so that scanners for leaked secrets can find it.
@@ -76,6 +77,10 @@ async def create_token(tenant: Tenant, name: str, role: str, lifetime: timedelta
 async def tokens(tenant: Tenant) -> list[Token]:
     """Every token of the organization, the ended ones too, oldest first."""
     return await tenant.fetch(accounts.TOKENS)
+
+
+def newest_tokens(first: int | None = None, after: str | None = None) -> Listing[Token]:
+    return newest_first("tokens newest", accounts.PAGE_OF_TOKENS, accounts.COUNT_OF_TOKENS, (), first, after)
 
 
 async def revoke_token(tenant: Tenant, token_id: UUID) -> Token:

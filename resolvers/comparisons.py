@@ -3,8 +3,9 @@
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -74,6 +75,22 @@ class TrialComparison:
     environment_version_id: UUID
     trials: tuple[ComparedTrial, ...]
     stages: tuple[ComparedStage, ...]
+    divergence: Callable[[], Awaitable[TrialDivergence | None]]
+
+
+@dataclass(slots=True)
+class _Once:
+    """Looks for a comparison's divergence once, under however many names it is asked for."""
+
+    find: Callable[[], Awaitable[TrialDivergence | None]]
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    found: tuple[TrialDivergence | None] | None = None
+
+    async def __call__(self) -> TrialDivergence | None:
+        async with self.lock:
+            if self.found is None:
+                self.found = (await self.find(),)
+        return self.found[0]
 
 
 async def compare(context: Context, ids: Sequence[str]) -> TrialComparison:
@@ -83,7 +100,8 @@ async def compare(context: Context, ids: Sequence[str]) -> TrialComparison:
     if len(versions) > 1:
         raise InvalidInputError("Only trials of one environment version can be compared.", ["ids"])
     compared = await asyncio.gather(*(_compared(context, trial) for trial in found))
-    return TrialComparison(versions.pop(), tuple(compared), _stages(found))
+    divergence = _Once(partial(first_divergence, context.tenant, compared))
+    return TrialComparison(versions.pop(), tuple(compared), _stages(found), divergence)
 
 
 def _parse(ids: Sequence[str]) -> list[UUID]:
@@ -144,11 +162,9 @@ def _actions(
     keys: Sequence[UUID | None], wanted: range, stored: Sequence[Steps]
 ) -> Iterator[tuple[StepAction | None, ...]]:
     """For each position an action of each trial."""
-    held: defaultdict[UUID | None, list[Steps]] = defaultdict(list)
-    for one in stored:
-        held[one.id].append(one)
-    taken = [
-        {step.position: StepAction(step.tool, step.command) for step in steps_at(wanted, held[key])} for key in keys
-    ]
+    taken: defaultdict[UUID | None, dict[int, StepAction]] = defaultdict(dict)
+    for held in stored:
+        for step in steps_at(wanted, [held]):
+            taken[held.id][step.position] = StepAction(step.tool, step.command)
     for position in wanted:
-        yield tuple(actions.get(position) for actions in taken)
+        yield tuple(taken[key].get(position) for key in keys)

@@ -1,5 +1,6 @@
 """What one request may use."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,6 +8,9 @@ from db.accounts import Identity
 from db.changes import Changes
 from db.tenant import Tenant
 from resolvers.loaders import Loaders
+
+#: Who holds a secret now; None when nobody does any more.
+IdentifyAgain = Callable[[], Awaitable[Identity | None]]
 
 
 @dataclass(slots=True)
@@ -18,6 +22,11 @@ class Context:
     changes: Changes
     load: Loaders
     idempotency_key: str | None = None
+    identify_again: IdentifyAgain | None = None
+
+    async def still_signed_in(self) -> bool:
+        """Whether the token or session with which the operation was asked for has not ended since."""
+        return self.identify_again is None or await self.identify_again() is not None
 
     def refresh(self) -> None:
         """Forget what was loaded, so that the next event of a subscription shows what is there then."""
@@ -33,9 +42,17 @@ class Session:
     identity: Identity | None = None
     connection_params: dict[str, Any] = field(default_factory=dict)
     idempotency_key: str | None = None
+    identify_again: IdentifyAgain | None = None
+
+    async def renew(self) -> bool:
+        """Asks anew who it is, with which role; False when the token or session has ended."""
+        if self.identify_again is not None:
+            self.identity = await self.identify_again()
+        return self.identity is not None
 
     def context(self) -> Context:
         """A context for one operation. Raises PermissionError when nobody is signed in."""
         if self.tenant is None or self.identity is None:
             raise PermissionError("nobody is signed in on this connection")
-        return Context(self.tenant, self.identity, self.changes, Loaders(self.tenant), self.idempotency_key)
+        loaders = Loaders(self.tenant)
+        return Context(self.tenant, self.identity, self.changes, loaders, self.idempotency_key, self.identify_again)

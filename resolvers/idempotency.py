@@ -8,6 +8,7 @@ from uuid import UUID
 
 from db import idempotency
 from db.errors import ConflictError, InvalidInputError
+from db.idempotency import EarlierRequest
 from db.tenant import Tenant, Transaction
 from resolvers.names import check_text
 
@@ -46,14 +47,26 @@ async def once(tenant: Tenant, key: Key) -> AsyncGenerator[Once]:
     A second request with the key waits for the first. One that fails leaves its key free. Raises ConflictError for a
     key that was used for something else.
     """
+    # In a transaction of its own: what it deletes is locked, and others with other keys would wait.
     async with tenant.transaction() as transaction:
         await transaction.fetch(idempotency.FORGET)
-        if await transaction.fetch_one(idempotency.TAKE, key.subject_id, key.text, key.request_sha256):
+    async with tenant.transaction() as transaction:
+        earlier = await _take(transaction, key)
+        if earlier is None:
             change = Once(transaction, None)
             yield change
             await transaction.fetch(idempotency.SETTLE, key.subject_id, key.text, change.result)
             return
-        (earlier,) = await transaction.fetch(idempotency.FIND, key.subject_id, key.text)
         if earlier.request_sha256 != key.request_sha256:
             raise ConflictError("This key was used for another change; give each change a key of its own.")
         yield Once(transaction, earlier.result_id)
+
+
+async def _take(transaction: Transaction, key: Key) -> EarlierRequest | None:
+    """What the key was used for; None when it is taken now."""
+    while True:
+        if await transaction.fetch_one(idempotency.TAKE, key.subject_id, key.text, key.request_sha256):
+            return None
+        # Between the two statements it may be forgotten.
+        if earlier := await transaction.fetch_one(idempotency.FIND, key.subject_id, key.text):
+            return earlier

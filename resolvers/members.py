@@ -9,11 +9,16 @@ from db.members import Member
 from db.tenant import Tenant, Transaction
 from resolvers import passwords
 from resolvers.ids import parse_id
+from resolvers.pages import Listing, newest_first
 
 MEMBER_ROLES = ("owner", "member", "viewer")
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _MAX_EMAIL = 254
+
+
+def newest(first: int | None = None, after: str | None = None) -> Listing[Member]:
+    return newest_first("members newest", members.PAGE, members.COUNT, (), first, after)
 
 
 def is_email(email: str) -> bool:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -87,8 +87,10 @@ async def finished_trials(
     version_id = None if environment_version_id is None else parse_id(environment_version_id)
     if environment_version_id is not None and version_id is None:
         raise NotFoundError("There is no such environment version.")
-    told = _Told(since or datetime.now(UTC))
     async with _changes(context) as changes:
+        # The database's clock, which trials are dated by.
+        (now,) = await context.tenant.fetch(trials.NOW)
+        told = _Told(min(since or now.moment, now.moment))
         if since is not None:
             async for trial in _finished_since(context, since - _LATEST_COMMIT, version_id, told):
                 yield trial

@@ -28,7 +28,7 @@ class Repeatable:
     )
 
 
-class Change(FieldExtension):
+class ChangeField(FieldExtension):
     """Lets the roles in `allowed` change something; `result` is the edge by which its result is found again.
 
     Expected errors of the resolver become the problems of its union.
@@ -73,6 +73,7 @@ class Change(FieldExtension):
             result = await make()
         finally:
             context.tenant = tenant
+            context.refresh()  # loaders may hold the transaction
         change.result = result.id
         return result
 
@@ -83,7 +84,7 @@ def change(allowed: tuple[MemberRole, ...], result: One[Any], description: str |
     A change with a key (`clientMutationId`, or an Idempotency-Key header for each mutation of a request) is made once:
     for a day the same person or token is given what it made, and another input under the key is a conflict.
     """
-    return strawberry.mutation(extensions=[Change(allowed, result)], description=description)
+    return strawberry.mutation(extensions=[ChangeField(allowed, result)], description=description)
 
 
 def _key(info: Info, given: Repeatable) -> Key | None:
@@ -93,7 +94,7 @@ def _key(info: Info, given: Repeatable) -> Key | None:
         text = f"clientMutationId {check_key(given.client_mutation_id, 'clientMutationId')}"
     elif context.idempotency_key is not None:
         # Several mutations of one request are several changes.
-        text = f"Idempotency-Key {check_key(context.idempotency_key, 'Idempotency-Key')} {info.path.key}"
+        text = f"Idempotency-Key {check_key(context.idempotency_key)} {info.path.key}"
     else:
         return None
     asked = {name: value for name, value in vars(given).items() if name != "client_mutation_id"}

@@ -4,7 +4,6 @@ import strawberry
 
 from resolvers import comparisons
 from resolvers.loaders import VERSION
-from schema.info import Info
 from schema.sources import OverRow, edge
 from schema.trial import EvaluationTrial
 from schema.version import EnvironmentVersion
@@ -57,8 +56,6 @@ class TrialComparison(OverRow):
     @strawberry.field(
         description="The first step at which tool and command are not the same in all trials; null if none is."
     )
-    async def first_divergence(
-        self, info: Info, root: strawberry.Parent[comparisons.TrialComparison]
-    ) -> TrialDivergence | None:
-        found = await comparisons.first_divergence(info.context.tenant, root.trials)
+    async def first_divergence(self, root: strawberry.Parent[comparisons.TrialComparison]) -> TrialDivergence | None:
+        found = await root.divergence()
         return None if found is None else TrialDivergence.of(found)

@@ -55,7 +55,9 @@ class Times:
 
 def _size(first: object) -> int:
     """Of the page that is asked for; what no page can have is refused when it is used."""
-    return min(max(first, 0), LARGEST_SIZE) if isinstance(first, int) else DEFAULT_SIZE
+    # 500.0 is an Int too, where it comes in a variable.
+    whole = isinstance(first, int) or (isinstance(first, float) and first.is_integer())
+    return int(min(max(first, 0), LARGEST_SIZE)) if whole else DEFAULT_SIZE  # type: ignore[call-overload]
 
 
 def _literal(value: ValueNode | None) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Final
@@ -178,15 +179,22 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         if isinstance(request, Request) and not may_ask(identity):
             raise ForbiddenError("A worker's token may only download bundles.")
         key = request.headers.get("Idempotency-Key") if isinstance(request, Request) else None
-        return Session(self.changes, request.state.tenant, identity, idempotency_key=key)
+        return Session(
+            self.changes,
+            request.state.tenant,
+            identity,
+            idempotency_key=key,
+            identify_again=request.state.identify_again if identity else None,
+        )
 
     async def on_ws_connect(self, context: Session) -> UnsetType:
         if context.identity is None:
             header = context.connection_params.get("Authorization")
             identity = await self.identify(header) if isinstance(header, str) else None
-            if identity is None:
+            if identity is None or not isinstance(header, str):
                 raise ConnectionRejectionError
             context.identity, context.tenant = identity, Tenant(self.pool, identity.organization_id)
+            context.identify_again = partial(self.identify, header)
         if not may_ask(context.identity):
             raise ConnectionRejectionError
         return UnsetType()

@@ -3,21 +3,34 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime
+from typing import TypeVar
 
 import strawberry
 
+from db.errors import ForbiddenError
 from resolvers import progress
 from schema.filters import utc
 from schema.info import Info
 from schema.run import EvaluationRun
 from schema.trial import EvaluationTrial
 
+Row = TypeVar("Row")
+
+
+async def _while_signed_in(info: Info, told: AsyncGenerator[Row]) -> AsyncGenerator[Row]:
+    """Raises ForbiddenError before telling anything more to a token or session that has ended."""
+    async with aclosing(told):
+        async for row in told:
+            if not await info.context.still_signed_in():
+                raise ForbiddenError("The token or session has ended.")
+            yield row
+
 
 @strawberry.type
 class Subscription:
     @strawberry.subscription(description="The run now, then at every change, until it has ended.")
     async def evaluation_run_updated(self, info: Info, id: strawberry.ID) -> AsyncGenerator[EvaluationRun]:
-        async with aclosing(progress.run_updates(info.context, id)) as updates:
+        async with aclosing(_while_signed_in(info, progress.run_updates(info.context, id))) as updates:
             async for run in updates:
                 yield EvaluationRun.of(run)
 
@@ -30,6 +43,7 @@ class Subscription:
         self, info: Info, environment_version_id: strawberry.ID | None = None, since: datetime | None = None
     ) -> AsyncGenerator[EvaluationTrial]:
         moment = utc(since, ["since"])
-        async with aclosing(progress.finished_trials(info.context, environment_version_id, moment)) as finished:
+        told = progress.finished_trials(info.context, environment_version_id, moment)
+        async with aclosing(_while_signed_in(info, told)) as finished:
             async for trial in finished:
                 yield EvaluationTrial.of(trial)

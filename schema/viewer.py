@@ -7,13 +7,18 @@ from typing import Self
 
 import strawberry
 
-from db import accounts, members
+from db import accounts
+from db import members as member_rows
 from db.accounts import Identity
 from db.errors import ForbiddenError
+from resolvers import members
+from resolvers.accounts import newest_tokens
 from resolvers.loaders import ORGANIZATION
+from resolvers.pages import fetch
+from schema.connection import Connection, connection
 from schema.info import Info
 from schema.node import Node
-from schema.sources import OverRow
+from schema.sources import OverRow, listed
 
 
 @strawberry.enum
@@ -26,7 +31,7 @@ class MemberRole(Enum):
 
 @strawberry.type(description="A person in the organization.")
 class Member(OverRow):
-    row = members.Member
+    row = member_rows.Member
 
     id: strawberry.ID = strawberry.field(description="The person's, as in viewer.id.")
     email: str
@@ -64,15 +69,13 @@ class Organization(OverRow, Node):
     slug: str
     name: str
 
-    @strawberry.field
-    async def members(self, info: Info) -> list[Member]:
-        return [Member.of(row) for row in await info.context.tenant.fetch(members.ALL)]
+    members: Connection[Member] = listed(members.newest)
 
     @strawberry.field(description="Every token, the ended ones too. For owners.")
-    async def api_tokens(self, info: Info) -> list[ApiToken]:
+    async def api_tokens(self, info: Info, first: int | None = None, after: str | None = None) -> Connection[ApiToken]:
         if info.context.identity.role != MemberRole.OWNER.value:
             raise ForbiddenError("Only an owner may see the tokens.")
-        return [ApiToken.of(row) for row in await info.context.tenant.fetch(accounts.TOKENS)]
+        return connection(await fetch(info.context, newest_tokens(first, after)))
 
 
 @strawberry.type

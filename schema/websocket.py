@@ -48,7 +48,9 @@ def _is_message(message: object) -> bool:
 
 
 class Operations(BaseGraphQLTransportWSHandler[Session, None]):
-    """Refuses messages that are none with close code 4400, and operations that are too many at a time."""
+    """Refuses messages that are none with close code 4400, operations that are too many at a time, and with 4403 all
+    that comes when the token or session has ended.
+    """
 
     async def handle_message(self, message: Message) -> None:
         if _is_message(message):
@@ -57,6 +59,9 @@ class Operations(BaseGraphQLTransportWSHandler[Session, None]):
             await self.handle_invalid_message("Failed to parse message")
 
     async def handle_subscribe(self, message: SubscribeMessage) -> None:
+        if self.connection_acknowledged and not await self.context.renew():
+            await self.websocket.close(4403, "The token or session has ended.")
+            return
         found = len(self.operations) + 1
         if not self.connection_acknowledged or message["id"] in self.operations or found <= MOST_OPERATIONS:
             await super().handle_subscribe(message)

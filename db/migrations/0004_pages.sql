@@ -1,5 +1,8 @@
 -- What pages of trials need so that they take no longer the more trials there are.
 
+-- All trials are read, for which a minute may not be enough.
+set local statement_timeout = 0;
+
 -- In the order in which they are read after a lost connection.
 create index evaluation_trials_finished on evaluation_trials (organization_id, finished_at, id)
   where finished_at is not null;

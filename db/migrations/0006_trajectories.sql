@@ -56,8 +56,8 @@ end;
 create function searchable_text(value text) returns text
   language sql immutable parallel safe set search_path = pg_catalog
 begin atomic
-  -- All punctuation of ASCII; translate() takes four times as long.
-  select regexp_replace(lower(searchable_text.value collate pg_c_utf8), '[!-/:-@[-`{-~]+', ' ', 'g');
+  -- In every script, whatever the database's own collation takes for letters.
+  select regexp_replace(lower(searchable_text.value collate pg_c_utf8), '[[:punct:][:space:]]+', ' ', 'g');
 end;
 
 -- Has capital letters, which no word of a text has.

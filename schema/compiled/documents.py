@@ -29,8 +29,8 @@ from schema.compiled.selections import CannotCompileError, Selections
 from schema.cost import Cost, cost_of
 from schema.limits import MOST_TOKENS, refusal_of_variables, refusals_of_document
 
-#: Of documents' text in all; a parsed and planned document takes some fifty times its text.
-MOST_CHARACTERS: Final = 1_000_000
+#: Of documents' text in all; a parsed and planned document takes up to five hundred times its text, so 120 MB.
+MOST_CHARACTERS: Final = 250_000
 #: Of one operation: each combination of values of the variables that decide what is asked has a plan of its own.
 MOST_PLANS: Final = 16
 

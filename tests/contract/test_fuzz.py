@@ -1,6 +1,6 @@
 """Whatever is asked, the service answers in its own words: no failure of ours, and nothing of how it is made.
 
-AGENTFORGE_FUZZ=5000 asks so many generated operations of each kind instead of 200.
+AGENTFORGE_FUZZ=5000 asks so many generated operations of each kind instead of 100.
 """
 
 import json
@@ -34,7 +34,7 @@ from schema.graph import graph
 from tests.schema.everything import fields_of, selection
 from tests.service import Client, Service, command_json
 
-EXAMPLES: Final = int(os.environ.get("AGENTFORGE_FUZZ", "200"))
+EXAMPLES: Final = int(os.environ.get("AGENTFORGE_FUZZ", "100"))
 #: Words that tell how the service is built.
 INNER_WORDS: Final = re.compile(r"asyncpg|Traceback|pg_|\.py\b|relation \"|violates|SELECT |syntax error at", re.ASCII)
 

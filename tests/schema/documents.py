@@ -59,7 +59,8 @@ COMPARISON = """query($ids: [ID!]!) { compareTrials(ids: $ids) {
 } }"""
 
 ADMINISTRATION = """{ viewer { organization {
-  members { id email role createdAt } apiTokens { id name role createdAt expiresAt revokedAt secret }
+  members { totalCount edges { node { id email role createdAt } } }
+  apiTokens { totalCount edges { node { id name role createdAt expiresAt revokedAt secret } } }
 } } }"""
 
 ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, COMPARISON, ADMINISTRATION)

@@ -160,6 +160,7 @@ TOO_MUCH_IN_VARIABLES: dict[str, tuple[str, dict[str, Any], str]] = {
     "deep and unknown": ("{ environments { totalCount } }", {"other": nested(90)}, "nested 90 levels deep"),
     "pages by default": (FIRST, {}, "may return 250,500 objects; at most 100,000 are allowed."),
     "pages by variable": (FIRST, {"n": 400}, "may return 160,400 objects; at most 100,000 are allowed."),
+    "pages by a whole float": (FIRST, {"n": 500.0}, "may return 250,500 objects; at most 100,000 are allowed."),
     "pages by null": (
         FIRST.replace("{ cursor }", "{ node { runs { edges { cursor } } } }"),
         {"n": None},

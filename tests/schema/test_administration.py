@@ -6,7 +6,7 @@ from typing import Any
 
 from db.tenant import Tenant
 from resolvers import accounts, members
-from tests.schema.asking import ask, execute, refusals
+from tests.schema.asking import ask, execute, nodes, refusals
 from tests.schema.documents import ADMINISTRATION
 from tests.schema.world import World
 
@@ -14,7 +14,7 @@ ANSWER = "__typename ... on Problem { message } ... on InvalidInput { field }"
 ADD = f"""mutation($i: AddMemberInput!) {{ answer: addMember(input: $i) {{
   {ANSWER} ... on Member {{ id email role }} }} }}"""
 REMOVE = f"""mutation($i: RemoveMemberInput!) {{ answer: removeMember(input: $i) {{
-  {ANSWER} ... on Organization {{ members {{ email }} }} }} }}"""
+  {ANSWER} ... on Organization {{ members {{ edges {{ node {{ email }} }} }} }} }} }}"""
 CREATE = f"""mutation($i: CreateApiTokenInput!) {{ answer: createApiToken(input: $i) {{
   {ANSWER} ... on ApiToken {{ id name role secret createdAt expiresAt }} }} }}"""
 REVOKE = f"""mutation($i: RevokeApiTokenInput!) {{ answer: revokeApiToken(input: $i) {{
@@ -31,19 +31,20 @@ async def answer(tenant: Tenant, text: str, **given: Any) -> Any:
 
 async def test_owners_see_members_and_tokens(world: World) -> None:
     organization = (await ask(world.tenant, ADMINISTRATION, "owner"))["viewer"]["organization"]
-    assert [(one["email"], one["role"]) for one in organization["members"]] == [
-        ("olga@acme.example", "OWNER"),
+    assert [(one["email"], one["role"]) for one in nodes(organization["members"])] == [
         ("mary@acme.example", "MEMBER"),
+        ("olga@acme.example", "OWNER"),
     ]
-    assert [(one["id"], one["role"], one["secret"], one["revokedAt"]) for one in organization["apiTokens"]] == [
-        (str(token.id), token.role.upper(), None, None) for token in world.tokens
+    assert (organization["members"]["totalCount"], organization["apiTokens"]["totalCount"]) == (2, 2)
+    assert [(one["id"], one["role"], one["secret"], one["revokedAt"]) for one in nodes(organization["apiTokens"])] == [
+        (str(token.id), token.role.upper(), None, None) for token in reversed(world.tokens)
     ]
 
 
 async def test_others_see_members_only(world: World) -> None:
     for role in ("member", "viewer"):
-        seen = await ask(world.tenant, "{ viewer { organization { members { email } } } }", role)
-        assert len(seen["viewer"]["organization"]["members"]) == 2
+        seen = await ask(world.tenant, "{ viewer { organization { members { totalCount } } } }", role)
+        assert seen["viewer"]["organization"]["members"]["totalCount"] == 2
     (refused,) = await refusals(world.tenant, ADMINISTRATION)
     assert (refused["message"], refused["extensions"]["code"]) == ("Only an owner may see the tokens.", "FORBIDDEN")
 
@@ -56,7 +57,7 @@ async def test_a_member_is_added_changed_and_removed(acme: Tenant, rival: Tenant
     changed = await answer(acme, ADD, email="ada@example.org", role="MEMBER")
     assert changed == added | {"role": "MEMBER"}
     removed = await answer(acme, REMOVE, memberId=added["id"])
-    assert removed == {"__typename": "Organization", "members": [{"email": "olga@example.org"}]}
+    assert removed == {"__typename": "Organization", "members": {"edges": [{"node": {"email": "olga@example.org"}}]}}
     again = await answer(acme, REMOVE, memberId=added["id"])
     assert again == {"__typename": "NotFound", "message": "There is no such member."}
     assert (await members.member_by_email(rival, "ada@example.org")).role == "viewer"
@@ -122,7 +123,8 @@ async def test_a_repeated_creation_makes_no_second_token_and_tells_no_secret(acm
 
 async def test_another_organization_s_members_and_tokens_stay(world: World, rival: Tenant) -> None:
     result = await execute(rival, ADMINISTRATION, "owner")
-    assert result.data == {"viewer": {"organization": {"members": [], "apiTokens": []}}}
+    nothing: dict[str, Any] = {"totalCount": 0, "edges": []}
+    assert result.data == {"viewer": {"organization": {"members": nothing, "apiTokens": nothing}}}
     member, token = str(world.members[1].id), str(world.tokens[1].id)
     assert (await answer(rival, REMOVE, memberId=member))["__typename"] == "NotFound"
     assert (await answer(rival, REVOKE, apiTokenId=token))["__typename"] == "NotFound"

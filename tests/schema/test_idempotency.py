@@ -133,9 +133,25 @@ async def test_keys_that_cannot_be(acme: Tenant, statements: list[str]) -> None:
             {"slug": "a", "name": "A", "clientMutationId": key},
         )
         assert refused == {"__typename": "InvalidInput", "field": ["input", "clientMutationId"]}
-        refused = await asked(acme, CREATE, {"slug": "a", "name": "A"}, header=key)
-        assert refused["__typename"] == "InvalidInput"
+        text = CREATE.replace("... on Problem { message }", "... on InvalidInput { field }")
+        refused = await asked(acme, text, {"slug": "a", "name": "A"}, header=key)
+        assert refused == {"__typename": "InvalidInput", "field": ["input"]}
     assert "environments.create" not in statements
+
+
+async def test_other_keys_do_not_wait_for_what_is_forgotten(
+    small: World, administrator: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    await asked(small.tenant, START, start_input(small, clientMutationId="old"))
+    await administrator.execute("update idempotency_keys set created_at = created_at - interval '2 days'")
+    async with administrator.transaction():
+        await administrator.execute("lock table evaluation_trials in access exclusive mode")
+        waiting = asyncio.create_task(asked(small.tenant, START, start_input(small, clientMutationId="one")))
+        while not await administrator.fetchval("select count(*) from pg_locks where not granted"):
+            assert not waiting.done()
+        given = {"slug": "free", "name": "Free", "clientMutationId": "two"}
+        assert (await asyncio.wait_for(asked(small.tenant, CREATE, given), 20))["id"]
+    assert (await waiting)["id"]
 
 
 async def test_a_key_is_forgotten_after_a_day(

@@ -6,7 +6,7 @@ import pytest
 from graphql import GraphQLUnionType, get_named_type
 
 from db.tenant import Tenant
-from schema.change import Change
+from schema.change import ChangeField
 from tests.factory import MANIFEST
 from tests.schema.asking import UNKNOWN, ask
 from tests.schema.everything import fields_of, mutation, valid_inputs
@@ -55,7 +55,7 @@ def test_each_mutation_declares_who_may_ask_for_it() -> None:
     declared = {}
     for name, definition in fields_of("Mutation").items():
         field = definition.extensions["strawberry-definition"]
-        (change,) = [one for one in field.extensions if isinstance(one, Change)]
+        (change,) = [one for one in field.extensions if isinstance(one, ChangeField)]
         declared[name] = tuple(role.value for role in change.allowed)
         union = get_named_type(definition.type)
         assert isinstance(union, GraphQLUnionType)

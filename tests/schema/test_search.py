@@ -55,3 +55,12 @@ async def test_another_organization_s_trials_are_never_found(world: World, rival
     theirs = await found(rival)
     assert list(map(len, theirs)) == list(map(len, before))
     assert not set().union(*theirs) & set().union(*before)
+
+
+async def test_punctuation_of_every_script_is_space(acme: Tenant) -> None:
+    log = "say “hello” to foo—bar… 价格、100元 naïve, a$b+c"
+    await create_run(acme, await create_version(acme), [Attempt(1.0, log=log)])
+    for words in ("hello", "foo", "bar", "100元", "NAÏVE", '"foo bar"', "“hello”", "b c", '"价格 100元"'):
+        assert (await ask(acme, SEARCH, words=words))["evaluationTrials"]["totalCount"] == 1, words
+    for words in ("foobar", "naive", "hell"):
+        assert (await ask(acme, SEARCH, words=words))["evaluationTrials"]["totalCount"] == 0, words

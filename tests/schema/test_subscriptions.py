@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -185,6 +186,23 @@ async def test_another_organizations_id_is_like_one_that_never_was(
     assert told[0] == told[1]
     assert told[0][0][0] is None
     assert told[0][0][1][0]["message"] == "There is no such evaluation run."
+
+
+async def test_a_client_whose_clock_is_ahead_misses_nothing(acme: Tenant, changes: Changes) -> None:
+    _, run = await a_queued_run(acme)
+    text = "subscription($since: DateTime) { evaluationTrialFinished(since: $since) { id } }"
+    since = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    async with subscribed(acme, changes, text, since=since) as results:
+        heard = asyncio.ensure_future(following(results, "evaluationTrialFinished"))
+        await until_watched(changes)
+        (listening,) = changes.subscriptions.values()
+        listening, kept = set(), listening  # as while the listening connection is lost
+        key = (acme.organization_id, None)
+        changes.subscriptions[key] = listening
+        await finish(acme, run, 0, 1.0)
+        changes.subscriptions[key] = kept
+        changes.missed()
+        assert (await heard)["id"] == str(run.trials[0].row.id)
 
 
 async def test_who_reads_too_slowly_is_told_so(acme: Tenant, changes: Changes) -> None:
