@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -18,6 +18,8 @@ from resolvers.ids import parse_id
 
 #: A trial's time is that of its transaction's start, which may be committed this much later.
 _LATEST_COMMIT: Final = timedelta(minutes=1)
+#: Nothing finished before: earlier moments, of the year 1, cannot be counted back from.
+_FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _PAGE: Final = 500
 _LAST_ID: Final = UUID(int=2**128 - 1)
 _REMEMBERED: Final = 10_000
@@ -92,18 +94,23 @@ async def finished_trials(
         (now,) = await context.tenant.fetch(trials.NOW)
         told = _Told(min(since or now.moment, now.moment))
         if since is not None:
-            async for trial in _finished_since(context, since - _LATEST_COMMIT, version_id, told):
+            async for trial in _finished_since(context, _before(since), version_id, told):
                 yield trial
         async for change in changes:
             async for trial in _finished(context, change, version_id, told):
                 yield trial
 
 
+def _before(moment: datetime) -> datetime:
+    """As early as what is told later can be dated."""
+    return max(moment, _FIRST) - _LATEST_COMMIT
+
+
 async def _finished(
     context: Context, change: Change, version_id: UUID | None, told: _Told
 ) -> AsyncGenerator[EvaluationTrial]:
     if change == MISSED:
-        async for trial in _finished_since(context, told.latest - _LATEST_COMMIT, version_id, told):
+        async for trial in _finished_since(context, _before(told.latest), version_id, told):
             yield trial
         return
     wanted = version_id in (None, change.environment_version_id)

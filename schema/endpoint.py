@@ -184,7 +184,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
             request.state.tenant,
             identity,
             idempotency_key=key,
-            identify_again=request.state.identify_again if identity else None,
+            identify_again=identity and request.state.identify_again,
         )
 
     async def on_ws_connect(self, context: Session) -> UnsetType:

@@ -71,8 +71,9 @@ class Measure:
 
     def _selection(self, selection: SelectionNode) -> Extent:
         match selection:
-            case FieldNode(name=name) if name.value.startswith("__"):
-                return Extent()  # introspection, which a rule of its own keeps shallow
+            case FieldNode(name=name, selection_set=selected, alias=alias) if name.value.startswith("__"):
+                # A rule of its own keeps introspection shallow; what it costs are many of it.
+                return Extent(0, self.selections(selected).aliases + (alias is not None))
             case FieldNode(selection_set=selected, alias=alias):
                 below = self.selections(selected)
                 return Extent(below.depth + (selected is not None), below.aliases + (alias is not None))

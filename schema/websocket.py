@@ -1,8 +1,10 @@
 """graphql-transport-ws, as strict about messages as about documents."""
 
+import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
+import structlog
 from starlette.websockets import WebSocketDisconnect
 from strawberry.asgi import ASGIWebSocketAdapter
 from strawberry.http.exceptions import WebSocketDisconnected
@@ -13,6 +15,8 @@ from resolvers.context import Session
 from schema.limits import MOST_OPERATIONS, too_much
 
 _MOST_REASON: Final = 123
+
+log = structlog.get_logger()
 
 
 class TextFrames(ASGIWebSocketAdapter):
@@ -59,8 +63,7 @@ class Operations(BaseGraphQLTransportWSHandler[Session, None]):
             await self.handle_invalid_message("Failed to parse message")
 
     async def handle_subscribe(self, message: SubscribeMessage) -> None:
-        if self.connection_acknowledged and not await self.context.renew():
-            await self.websocket.close(4403, "The token or session has ended.")
+        if self.connection_acknowledged and not await self._still_signed_in():
             return
         found = len(self.operations) + 1
         if not self.connection_acknowledged or message["id"] in self.operations or found <= MOST_OPERATIONS:
@@ -69,3 +72,16 @@ class Operations(BaseGraphQLTransportWSHandler[Session, None]):
         words = f"This is operation {found} under way on the connection; at most {MOST_OPERATIONS} are allowed."
         refusal: Any = too_much("operations", found, MOST_OPERATIONS, words).formatted
         await self.send_message({"id": message["id"], "type": "error", "payload": [refusal]})
+
+    async def _still_signed_in(self) -> bool:
+        """Closes the connection where nobody is any more, or where that cannot be told."""
+        try:
+            if await self.context.renew():
+                return True
+        except Exception:
+            error_id = uuid.uuid4().hex
+            log.exception("websocket_error", error_id=error_id)
+            await self.websocket.close(1011, f"Something went wrong on our side. It is logged as {error_id}.")
+            return False
+        await self.websocket.close(4403, "The token or session has ended.")
+        return False

@@ -140,6 +140,14 @@ TOO_MUCH = {
         "Cannot spread fragment 'A' within itself.",
     ),
     "a bomb of fragments": (BOMB, f"Unknown fragment 'F{FRAGMENTS}'."),
+    "introspection many times": (
+        "{ "
+        + " ".join(f"a{number}: __schema {{ ...N }}" for number in range(10))
+        + " } fragment N on __Schema { "
+        + " ".join(f"b{number}: types {{ name }}" for number in range(10))
+        + " }",
+        "The document has 110 aliases; at most 50 are allowed.",
+    ),
     "introspection without end": (
         "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }",
         "Maximum introspection depth exceeded",

@@ -26,7 +26,8 @@ def signed_in(app: ASGIApp, tenant: Tenant) -> ASGIApp:
     identity = Identity(tenant.organization_id, SUBJECT, None, "member")
 
     async def with_identity(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, "state": {"tenant": tenant, "identity": identity}}, receive, send)
+        state = {"tenant": tenant, "identity": identity, "identify_again": None}
+        await app({**scope, "state": state}, receive, send)
 
     return with_identity
 

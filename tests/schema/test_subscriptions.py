@@ -205,6 +205,17 @@ async def test_a_client_whose_clock_is_ahead_misses_nothing(acme: Tenant, change
         assert (await heard)["id"] == str(run.trials[0].row.id)
 
 
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+async def test_moments_at_the_ends_of_time(acme: Tenant, changes: Changes, since: str) -> None:
+    _, run = await a_queued_run(acme)
+    text = "subscription($since: DateTime) { evaluationTrialFinished(since: $since) { id } }"
+    async with subscribed(acme, changes, text, since=since) as results:
+        heard = asyncio.ensure_future(following(results, "evaluationTrialFinished"))
+        await until_watched(changes)
+        await finish(acme, run, 0, 1.0)
+        assert (await heard)["id"] == str(run.trials[0].row.id)
+
+
 async def test_who_reads_too_slowly_is_told_so(acme: Tenant, changes: Changes) -> None:
     _, run = await a_queued_run(acme)
     async with subscribed(acme, changes, TRIAL) as results:
