@@ -14,6 +14,8 @@ IDENTITIES_CHANNEL = "agentforge_identities"
 _RECONNECT_SECONDS = 1.0
 _HEARTBEAT_SECONDS = 10.0
 _BACKLOG = 1000
+#: Of one organization in this process: each change that they hear of is looked up for each of them.
+MOST_SUBSCRIBERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ MISSED = Change(None, None, None, None, None)
 
 class SlowSubscriberError(RuntimeError):
     """A subscriber fell more than 1,000 changes behind and was dropped."""
+
+
+class TooManySubscribersError(RuntimeError):
+    """An organization has as many subscribers as it may have."""
 
 
 @dataclass(eq=False, slots=True)
@@ -96,8 +102,13 @@ class Changes:
     ) -> AsyncGenerator[AsyncIterator[Change]]:
         """Changes from now on: read the state inside the block and nothing falls between.
 
-        Of one run: the next change that comes after the state was read, however many there were.
+        Of one run: the next change that comes after the state was read, however many there were. Raises
+        TooManySubscribersError.
         """
+        if sum(len(one) for key, one in self.subscriptions.items() if key[0] == organization_id) >= MOST_SUBSCRIBERS:
+            raise TooManySubscribersError(
+                f"The organization has {MOST_SUBSCRIBERS:,} subscriptions under way, which is as many as there may be."
+            )
         key, subscription = (organization_id, evaluation_run_id), Subscription(organization_id, evaluation_run_id)
         self.subscriptions[key].add(subscription)
         try:

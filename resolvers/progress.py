@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from db import runs, trials
-from db.changes import MISSED, Change, SlowSubscriberError
+from db.changes import MISSED, Change, SlowSubscriberError, TooManySubscribersError
 from db.errors import ExpectedError, NotFoundError
 from db.runs import RUN_ENDED, EvaluationRun
 from db.trials import TRIAL_OPEN, EvaluationTrial
@@ -30,7 +30,7 @@ async def _changes(context: Context, run_id: UUID | None = None) -> AsyncGenerat
     try:
         async with context.changes.subscribe(context.tenant.organization_id, run_id) as changes:
             yield changes
-    except SlowSubscriberError as error:
+    except (SlowSubscriberError, TooManySubscribersError) as error:
         raise ExpectedError(str(error)) from None
 
 

@@ -205,6 +205,23 @@ async def test_a_client_whose_clock_is_ahead_misses_nothing(acme: Tenant, change
         assert (await heard)["id"] == str(run.trials[0].row.id)
 
 
+async def test_an_organization_has_so_many_subscribers_and_no_more(
+    acme: Tenant, rival: Tenant, changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("db.changes.MOST_SUBSCRIBERS", 2)
+    _, run = await a_queued_run(acme)
+    async with (
+        changes.subscribe(acme.organization_id),
+        changes.subscribe(acme.organization_id, run.row.id),
+        subscribed(acme, changes, RUN, id=str(run.row.id)) as results,
+        changes.subscribe(rival.organization_id),
+    ):
+        (error,) = (await anext(results)).errors
+        assert error.message == "The organization has 2 subscriptions under way, which is as many as there may be."
+    async with subscribed(acme, changes, RUN, id=str(run.row.id)) as results:
+        assert (await following(results, "evaluationRunUpdated"))["id"] == str(run.row.id)
+
+
 @pytest.mark.parametrize("since", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
 async def test_moments_at_the_ends_of_time(acme: Tenant, changes: Changes, since: str) -> None:
     _, run = await a_queued_run(acme)
