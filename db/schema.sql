@@ -477,6 +477,45 @@ END;
 
 
 --
+-- Name: artifact_files; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.artifact_files (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    trajectory_artifact_id uuid NOT NULL,
+    path json NOT NULL,
+    byte_size bigint NOT NULL,
+    sha256 text,
+    content bytea,
+    omitted text,
+    CONSTRAINT artifact_files_byte_size_check CHECK ((byte_size >= 0)),
+    CONSTRAINT artifact_files_check CHECK ((((content IS NULL) = (omitted IS NOT NULL)) AND ((content IS NULL) = (sha256 IS NULL)))),
+    CONSTRAINT artifact_files_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+);
+
+ALTER TABLE ONLY public.artifact_files FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: atif_verdicts; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.atif_verdicts (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    trajectory_artifact_id uuid NOT NULL,
+    valid boolean NOT NULL,
+    version text,
+    errors text[] NOT NULL,
+    is_json boolean NOT NULL,
+    CONSTRAINT atif_verdicts_check CHECK ((valid = (cardinality(errors) = 0))),
+    CONSTRAINT atif_verdicts_check1 CHECK ((is_json OR (NOT valid)))
+);
+
+ALTER TABLE ONLY public.atif_verdicts FORCE ROW LEVEL SECURITY;
+
+
+--
 -- Name: bundles; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -728,6 +767,22 @@ ALTER TABLE ONLY public.api_tokens
 
 
 --
+-- Name: artifact_files artifact_files_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.artifact_files
+    ADD CONSTRAINT artifact_files_pkey PRIMARY KEY (organization_id, id);
+
+
+--
+-- Name: atif_verdicts atif_verdicts_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.atif_verdicts
+    ADD CONSTRAINT atif_verdicts_pkey PRIMARY KEY (organization_id, trajectory_artifact_id);
+
+
+--
 -- Name: bundles bundles_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -960,6 +1015,13 @@ ALTER TABLE ONLY public.users
 
 
 --
+-- Name: artifact_files_of_artifact; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX artifact_files_of_artifact ON public.artifact_files USING btree (organization_id, trajectory_artifact_id, id);
+
+
+--
 -- Name: evaluation_runs_of_configuration; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -1173,6 +1235,22 @@ ALTER TABLE ONLY public.api_tokens
 
 
 --
+-- Name: artifact_files artifact_files_organization_id_trajectory_artifact_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.artifact_files
+    ADD CONSTRAINT artifact_files_organization_id_trajectory_artifact_id_fkey FOREIGN KEY (organization_id, trajectory_artifact_id) REFERENCES public.trajectory_artifacts(organization_id, id);
+
+
+--
+-- Name: atif_verdicts atif_verdicts_organization_id_trajectory_artifact_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.atif_verdicts
+    ADD CONSTRAINT atif_verdicts_organization_id_trajectory_artifact_id_fkey FOREIGN KEY (organization_id, trajectory_artifact_id) REFERENCES public.trajectory_artifacts(organization_id, id);
+
+
+--
 -- Name: bundles bundles_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1355,6 +1433,18 @@ ALTER TABLE ONLY public.trajectory_words
 ALTER TABLE public.api_tokens ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: artifact_files; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.artifact_files ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: atif_verdicts; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.atif_verdicts ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: api_tokens before_organization; Type: POLICY; Schema: public; Owner: -
 --
 
@@ -1495,6 +1585,20 @@ ALTER TABLE public.sign_in_links ENABLE ROW LEVEL SECURITY;
 --
 
 CREATE POLICY tenant ON public.api_tokens TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: artifact_files tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.artifact_files TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: atif_verdicts tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.atif_verdicts TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
 
 
 --
@@ -1939,6 +2043,20 @@ GRANT ALL ON FUNCTION public.trials_with_words(query text) TO agentforge_app;
 
 REVOKE ALL ON FUNCTION public.user_by_email(email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.user_by_email(email text) TO agentforge_app;
+
+
+--
+-- Name: TABLE artifact_files; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.artifact_files TO agentforge_app;
+
+
+--
+-- Name: TABLE atif_verdicts; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.atif_verdicts TO agentforge_app;
 
 
 --

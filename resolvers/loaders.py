@@ -14,7 +14,9 @@ from aiodataloader import DataLoader
 
 from db import (
     accounts,
+    artifact_files,
     artifacts,
+    atif_verdicts,
     configurations,
     environments,
     members,
@@ -142,6 +144,9 @@ TRIALS_OF_VERSION = Many(trials.PAGE_OF_VERSIONS, "environment_version_id")
 TRIAL_COUNT_OF_VERSION = One(trials.COUNT_OF_VERSIONS, "parent_id")
 ARTIFACT = One(artifacts.BY_IDS, "id")
 STEPS = Many(artifacts.STEPS, "id")
+FILES_OF_ARTIFACT = Many(artifact_files.OF_ARTIFACTS, "trajectory_artifact_id")
+ATIF_OF_ARTIFACT = One(atif_verdicts.OF_ARTIFACTS, "trajectory_artifact_id")
+ATIF_DOCUMENT = One(atif_verdicts.DOCUMENTS, "id")
 ROLLOUT = One(rollouts.BY_IDS, "id")
 ROLLOUT_OF_TRIAL = One(rollouts.BY_TRIALS, "evaluation_trial_id")
 PREFERENCE_OF_VERSION = One(rollouts.PREFERENCES_OF_VERSIONS, "environment_version_id")

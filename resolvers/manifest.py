@@ -28,9 +28,19 @@ def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _file_pattern(pattern: str) -> str:
+    names = pattern.split("/")
+    if {"", ".", ".."} & set(names):
+        raise ValueError("a pattern is relative to the workspace, as in 'out/**/*.log': no leading '/', no '.' or '..'")
+    if any("**" in name and name != "**" for name in names):
+        raise ValueError("'**' stands for whole folders, as in 'out/**/*.log'")
+    return pattern
+
+
 ProcessText = Annotated[str, AfterValidator(_for_a_process)]
 VariableName = Annotated[ProcessText, AfterValidator(_variable_name)]
 CommandLine = Annotated[tuple[ProcessText, ...], Field(min_length=1, max_length=1024)]
+FilePattern = Annotated[ProcessText, Field(max_length=500), AfterValidator(_file_pattern)]
 StageName = Annotated[str, Field(pattern=r"^stage_[a-z0-9_]+$", max_length=128)]
 
 
@@ -46,21 +56,26 @@ class Command(_Part):
 
 
 class Limits(_Part):
-    """Bounds of one attempt: wall time in seconds, requests of the agent, bytes of UTF-8."""
+    """Bounds of one attempt: wall time in seconds, requests of the agent, bytes of UTF-8 and of kept files."""
 
     seconds: float = Field(default=300, gt=0, le=86_400, allow_inf_nan=False)
     steps: int = Field(default=200, ge=1, le=100_000)
     log_bytes: int = Field(default=65_536, ge=256, le=16 * 1024 * 1024)
     observation_bytes: int = Field(default=16_384, ge=256, le=1024 * 1024)
+    artifact_bytes: int = Field(default=16 * 1024 * 1024, ge=0, le=64 * 1024 * 1024)
 
 
 class Manifest(_Part):
-    """What makes an environment version: the task, the world, its evaluator, stages and limits."""
+    """What makes an environment version: the task, the world, its evaluator, stages and limits.
+
+    `artifacts` are patterns of the files in the agent's workspace that are kept.
+    """
 
     task: Annotated[ProcessText, Field(min_length=1, max_length=_TASK_CHARACTERS)]
     world: Command
     evaluator: Command
     stages: Annotated[tuple[StageName, ...], AfterValidator(_unique)] = ()
+    artifacts: Annotated[tuple[FilePattern, ...], Field(max_length=32)] = ()
     limits: Limits = Limits()
 
 

@@ -30,6 +30,7 @@ from db.changes import Changes
 from db.errors import ForbiddenError, StatementTimeoutError
 from db.tenant import Pool, Tenant
 from resolvers.context import Session
+from schema.encoding import encode_json
 from schema.graph import graph
 from schema.leaving import WhileConnected
 from schema.limits import MOST_NESTING, MOST_OPERATIONS
@@ -225,8 +226,4 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         return decoded
 
     def encode_json(self, data: object) -> str | bytes:
-        try:
-            return orjson.dumps(data)
-        except TypeError:
-            # A lone surrogate, which orjson refuses and JSON can only say escaped.
-            return super().encode_json(data)
+        return encode_json(data)

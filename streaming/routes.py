@@ -1,7 +1,9 @@
 """The addresses of lines and files."""
 
 import asyncio
+import json
 import re
+import unicodedata
 from urllib.parse import quote
 from uuid import UUID
 
@@ -12,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from db import artifacts, bundles, exports
+from db import artifact_files, artifacts, bundles, exports
 from db.errors import ForbiddenError, InvalidInputError, NotFoundError
 from db.tenant import Tenant
 from resolvers.bundles import MAX_PACKED_BYTES, BundleError, check_bundle
@@ -40,9 +42,9 @@ def _tenant(request: Request) -> Tenant:
     return tenant
 
 
-def _id(request: Request, noun: str) -> UUID:
+def _id(request: Request, noun: str, name: str = "id") -> UUID:
     # What is no id is answered like an unknown one, and neither is repeated: the answers are the same bytes.
-    parsed = parse_id(request.path_params["id"])
+    parsed = parse_id(request.path_params[name])
     if parsed is None:
         raise _not_found(noun)
     return parsed
@@ -56,6 +58,13 @@ def _attachment(name: str) -> dict[str, str]:
     quoted = quote(name)
     named = f'filename="{name}"' if quoted == name else f"filename*=UTF-8''{quoted}"
     return {**_PRIVATE, "Content-Disposition": f"attachment; {named}"}
+
+
+def _safe_name(path: str) -> str:
+    """The last name of a path, without what could make it look like another, lead elsewhere or break a header."""
+    name = path.rpartition("/")[2]
+    odd = {one for one in name if unicodedata.category(one)[0] in "CZ" or one in '\\:"'} - {" "}
+    return name.translate({ord(one): "_" for one in odd})
 
 
 async def export_rollouts(request: Request) -> LineResponse:
@@ -99,6 +108,21 @@ async def agent_trajectory(request: Request) -> Response:
     return Response(found.content, headers=_attachment("agent-trajectory.json"), media_type="application/json")
 
 
+async def artifact_file(request: Request) -> Response:
+    """A file that was kept of the agent's workspace."""
+    require_role(request, *READERS)
+    ids = _id(request, "file"), _id(request, "file", "file")
+    found = await _tenant(request).fetch_one(artifact_files.CONTENT, *ids)
+    if found is None:
+        raise _not_found("file")
+    etag = f'"{found.sha256}"'
+    headers = {**_attachment(_safe_name(json.loads(found.path))), "ETag": etag}
+    known = [one.strip().removeprefix("W/") for one in request.headers.get("If-None-Match", "").split(",")]
+    if etag in known or "*" in known:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, headers=headers, media_type="application/octet-stream")
+
+
 class Bundle(HTTPEndpoint):
     """`/api/v1/bundles/{sha256}`"""
 
@@ -129,5 +153,6 @@ routes: list[Route] = [
     Route("/api/v1/rollouts/{id}", rollout),
     Route("/api/v1/artifacts/{id}", artifact),
     Route("/api/v1/artifacts/{id}/agent-trajectory", agent_trajectory),
+    Route("/api/v1/artifacts/{id}/files/{file}", artifact_file),
     Route("/api/v1/bundles/{sha256}", Bundle, middleware=[Middleware(LimitBody, limit=MAX_PACKED_BYTES)]),
 ]

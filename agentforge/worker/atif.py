@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentforge.worker.atif_check import TOO_MUCH
+from agentforge.worker.files import KeptFile
 
 #: A valid document of 16 MiB takes 2 s on a busy machine; one of errors alone takes all the memory that it may first.
 CHECK_SECONDS: Final = 20.0
@@ -24,12 +25,26 @@ class AtifVerdict:
     is_json: bool = False
 
 
+async def judge(trajectory: KeptFile | None) -> AtifVerdict | None:
+    """The verdict on a trajectory.json, kept or not; None if there was none."""
+    if trajectory is None:
+        return None
+    if trajectory.content is None:
+        return AtifVerdict(errors=(f"not kept, with its {trajectory.byte_size} bytes: {trajectory.omitted}",))
+    return await check(trajectory.content)
+
+
 async def check(content: bytes) -> AtifVerdict:
     """Validates in a process of its own: neither time nor memory that a document takes is the worker's."""
     arguments = [sys.executable, "-I", "-m", "agentforge.worker.atif_check"]
-    pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.DEVNULL}
     try:
-        process = await asyncio.create_subprocess_exec(*arguments, **pipes, env={"RUST_BACKTRACE": "0"})
+        process = await asyncio.create_subprocess_exec(
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"RUST_BACKTRACE": "0"},
+        )
     except OSError as error:
         return AtifVerdict(errors=(f"it could not be checked: {error.strerror}",))
     said: dict[str, Any] = {}

@@ -21,6 +21,7 @@ MOST_ERRORS: Final = 20
 MOST_CHARACTERS: Final = 300  # of an error, and of a version
 MOST_LEVELS: Final = 200
 TOO_MUCH: Final = "it holds too much that is wrong to be checked within the limits of time and memory"
+_TOO_DEEP: Final = f"nested more than {MOST_LEVELS} levels deep"
 _VERSIONS: Final = tuple(f"ATIF-v1.{minor}" for minor in range(9))
 _BEFORE_TRAJECTORY_ID: Final = _VERSIONS[:7]
 _MOST_DIGITS: Final = 4000  # Python refuses to read longer integers
@@ -49,10 +50,10 @@ def parse(content: bytes) -> Any:
         raise ValueError(f"not UTF-8: {error.reason} at byte {error.start}") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from error
-    except RecursionError:
-        value = None
-    if value is None and content.strip() != b"null" or _is_deeper([value]):
-        raise ValueError(f"nested more than {MOST_LEVELS} levels deep")
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    if _is_deeper([value]):
+        raise ValueError(_TOO_DEEP)
     return value
 
 

@@ -1,13 +1,11 @@
 """Executes one attempt: a real agent on a real world, then its evaluator."""
 
 import asyncio
-import contextlib
-import os
-import stat
-from pathlib import Path
 from typing import Final
 
+from agentforge.worker import atif
 from agentforge.worker.evaluation import evaluate
+from agentforge.worker.files import keep_files, read_trajectory
 from agentforge.worker.log import Log, LogStream
 from agentforge.worker.outcome import (
     Ending,
@@ -26,7 +24,6 @@ from agentforge.worker.steps import Recorder
 __all__ = ["Attempt", "Outcome", "execute"]
 
 OUTPUT_BYTES: Final = 64 * 1024 * 1024
-TRAJECTORY_BYTES: Final = 16 * 1024 * 1024
 
 
 async def execute(attempt: Attempt, stop: asyncio.Event) -> Outcome:
@@ -46,7 +43,7 @@ async def execute(attempt: Attempt, stop: asyncio.Event) -> Outcome:
         await asyncio.wait({work, stopping})
         execution.close()
     ending, score = (Ending("cancelled"), Score(reward=None)) if work.cancelled() else work.result()
-    return execution.outcome(ending, score)
+    return await execution.outcome(ending, score)
 
 
 class _Execution:
@@ -132,8 +129,11 @@ class _Execution:
         if self._output_left < 0:
             self._decide(Ending("errored", "output_limit", f"the agent wrote more than {OUTPUT_BYTES} bytes"))
 
-    def outcome(self, ending: Ending, score: Score) -> Outcome:
-        trajectory = read_trajectory(self._room.workspace)
+    async def outcome(self, ending: Ending, score: Score) -> Outcome:
+        trajectory = await asyncio.to_thread(read_trajectory, self._room.workspace, self._redactor)
+        patterns, most_bytes = self._attempt.manifest.artifacts, self._limits.artifact_bytes
+        kept = await asyncio.to_thread(keep_files, self._room.workspace, patterns, most_bytes, self._redactor)
+        self._log.add("".join(f"[worker] {remark}\n" for remark in kept.remarks))
         detail = ending.detail and self._redactor.text(ending.detail)
         return Outcome(
             status=ending.status,
@@ -144,23 +144,7 @@ class _Execution:
             metrics=score.metrics,
             log=self._log.text(),
             steps=self._recorder.steps,
-            agent_trajectory=None if trajectory is None else self._redactor.data(trajectory),
+            agent_trajectory=None if trajectory is None else trajectory.content,
+            atif=await atif.judge(trajectory),
+            files=kept.files,
         )
-
-
-def read_trajectory(workspace: Path) -> bytes | None:
-    """Returns the trajectory.json that an agent left: a regular file, no link, of up to 16 MiB."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = os.open(workspace, flags | os.O_DIRECTORY)
-            stack.callback(os.close, folder)
-            descriptor = os.open("trajectory.json", flags, dir_fd=folder)
-        except OSError:
-            return None
-        stack.callback(os.close, descriptor)
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > TRAJECTORY_BYTES:
-            return None
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()

@@ -2,12 +2,13 @@
 
 import codecs
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from agentforge.worker.redaction import RedactingStream, Redactor
 from agentforge.worker.text import cut_middle
 
 _LONGEST_LINE: Final = 65_536  # characters; a longer line is broken
+_REPLACEMENT: Final = "\ufffd"
 
 
 class Log:
@@ -34,15 +35,34 @@ class Log:
         return cut_middle(bytes(self._head), bytes(self._tail), self._total, self._limit).decode()
 
 
+class _Replacing(codecs.BufferedIncrementalDecoder):
+    """Decodes UTF-8 and replaces what is none, counting how much it was."""
+
+    sequences = 0
+    octets = 0
+
+    def _buffer_decode(self, data: Any, errors: str, final: bool) -> tuple[str, int]:
+        text, consumed = codecs.utf_8_decode(data, "replace", final)
+        if _REPLACEMENT in text:
+            # It may have been sent as such, too.
+            valid, _ = codecs.utf_8_decode(data[:consumed], "ignore", True)
+            self.sequences += text.count(_REPLACEMENT) - valid.count(_REPLACEMENT)
+            self.octets += consumed - len(valid.encode())
+        return text, consumed
+
+
 class LogStream:
-    """Writes one output stream into a log: redacted, decoded (invalid UTF-8 replaced), each line prefixed."""
+    """Writes one output stream into a log: redacted, decoded, each line prefixed.
+
+    Invalid UTF-8 is replaced, and a last line tells how much of it there was.
+    """
 
     def __init__(self, log: Log, prefix: str, redactor: Redactor, count: Callable[[int], None] | None = None) -> None:
         """`count` is told the size in bytes of every piece."""
         self._log = log
         self._prefix = prefix
         self._redact = RedactingStream(redactor)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = _Replacing()
         self._count = count
         self._line = ""
 
@@ -55,6 +75,9 @@ class LogStream:
         self._write(self._decoder.decode(self._redact.close(), final=True))
         if self._line:
             self._write("\n")
+        if self._decoder.sequences:
+            replaced = f"{self._decoder.sequences} sequences, {self._decoder.octets} bytes"
+            self._write(f"[... invalid UTF-8 replaced: {replaced} ...]\n")
 
     def _write(self, text: str) -> None:
         lines, newline, rest = (self._line + text).rpartition("\n")

@@ -5,6 +5,8 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from agentforge.worker.atif import AtifVerdict
+from agentforge.worker.files import KeptFile
 from agentforge.worker.steps import Step
 from agentforge.worker.text import storable
 
@@ -17,7 +19,8 @@ class Outcome:
     """Everything kept of one attempt; status, reward and failure are separate facts.
 
     `reward` None is unscored. `metrics` is whatever else the evaluator printed. `agent_trajectory` is the
-    trajectory.json that the agent left, byte for byte but for secrets.
+    trajectory.json that the agent left, byte for byte but for secrets; `atif` says what it is, also where it was not
+    kept. `files` are those that the manifest asks for.
     """
 
     status: Status
@@ -29,6 +32,8 @@ class Outcome:
     log: str
     steps: list[Step]
     agent_trajectory: bytes | None
+    atif: AtifVerdict | None = None
+    files: tuple[KeptFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

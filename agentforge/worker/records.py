@@ -9,7 +9,7 @@ from uuid import UUID
 
 from agentforge.worker.attempt import Outcome
 from agentforge.worker.steps import encode_steps
-from db import artifacts, rollouts, runs, trials
+from db import artifact_files, artifacts, atif_verdicts, rollouts, runs, trials
 from db.runs import RUN_ENDED, RunStatus
 from db.tenant import Tenant, Transaction
 from db.trials import TRIAL_OPEN, EvaluationTrial, TrialStatus
@@ -73,6 +73,21 @@ async def _store_artifact(transaction: Transaction, trial: EvaluationTrial, outc
         len(outcome.steps),
         outcome.agent_trajectory,
     )
+    if verdict := outcome.atif:
+        errors = list(verdict.errors)
+        await transaction.fetch_one(
+            atif_verdicts.CREATE, artifact.id, not errors, verdict.version, errors, verdict.is_json
+        )
+    if files := outcome.files:
+        await transaction.fetch(
+            artifact_files.CREATE,
+            artifact.id,
+            [json.dumps(file.path) for file in files],
+            [file.byte_size for file in files],
+            [file.sha256 for file in files],
+            [file.content for file in files],
+            [file.omitted for file in files],
+        )
     return artifact.id
 
 

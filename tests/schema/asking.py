@@ -1,5 +1,6 @@
 """Asks the graph as a member of an organization, in this process."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from db.accounts import Identity
 from db.changes import Changes
 from db.tenant import Tenant
 from resolvers.context import Session
+from schema.encoding import encode_json
 from schema.graph import graph
 
 SUBJECT = UUID(int=7)
@@ -23,7 +25,10 @@ def session(tenant: Tenant, role: str = "member", changes: Changes | None = None
 
 
 async def execute(tenant: Tenant, text: str, role: str = "member", **variables: Any) -> ExecutionResult:
-    return await graph.execute(text, variable_values=variables, context_value=session(tenant, role))
+    result = await graph.execute(text, variable_values=variables, context_value=session(tenant, role))
+    # As a client reads it: JSON text that is passed on is a value there.
+    result.data = json.loads(encode_json(result.data))
+    return result
 
 
 async def ask(tenant: Tenant, text: str, role: str = "member", **variables: Any) -> Any:

@@ -84,7 +84,10 @@ def test_a_log_prefixes_lines_replaces_invalid_bytes_and_ends_its_last_line() ->
     stream.feed(b"one\n\ntw\xc3")
     stream.feed(b"\xb6\xff\0\r\nthree")
     stream.close()
-    assert log.text() == "[agent] one\n[agent] \n[agent] tw\u00f6\ufffd\0\r\n[agent] three\n"
+    assert log.text() == (
+        "[agent] one\n[agent] \n[agent] tw\u00f6\ufffd\0\r\n[agent] three\n"
+        "[agent] [... invalid UTF-8 replaced: 1 sequences, 1 bytes ...]\n"
+    )
 
 
 def test_a_flooded_log_holds_little_and_knows_what_it_cut() -> None:
