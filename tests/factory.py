@@ -9,9 +9,20 @@ from uuid import UUID
 
 import asyncpg
 
-from db import accounts, artifacts, configurations, environments, rollouts, runs, trials, versions
+from db import (
+    accounts,
+    artifact_files,
+    artifacts,
+    atif_verdicts,
+    configurations,
+    environments,
+    rollouts,
+    runs,
+    trials,
+    versions,
+)
 from db.runs import EvaluationRun
-from db.tenant import Tenant, fetch_before_organization
+from db.tenant import Tenant, Transaction, fetch_before_organization
 from db.trials import EvaluationTrial
 from db.versions import EnvironmentVersion
 
@@ -37,6 +48,27 @@ class Attempt:
 
 def step(number: int, tool: str = "mcp", command: str = "initialize", observation: str = "{}") -> dict[str, Any]:
     return {"step": number, "tool": tool, "command": command, "observation": observation}
+
+
+#: What `leave_files` leaves: path, size, content and why it was left out.
+LEFT: tuple[tuple[str, int, bytes | None, str | None], ...] = (
+    ("out/caf\udce9 \u202egpj.exe", 4, b"\xff\0\r\n", None),
+    ("out/large", 2**40, None, "more than 16777216 bytes"),
+)
+
+
+async def leave_files(
+    transaction: Transaction, artifact_id: UUID, errors: Sequence[str] = (), *, is_json: bool = True
+) -> list[UUID]:
+    """The verdict on a trajectory of an agent's own, and files beside it; returns the ids of these."""
+    version = "ATIF-v1.7" if is_json else None
+    await transaction.fetch(atif_verdicts.CREATE, artifact_id, not errors, version, list(errors), is_json)
+    paths, sizes, contents, reasons = zip(*LEFT, strict=True)
+    digests = [None if content is None else hashlib.sha256(content).hexdigest() for content in contents]
+    made = await transaction.fetch(
+        artifact_files.CREATE, artifact_id, list(map(json.dumps, paths)), sizes, digests, contents, reasons
+    )
+    return [row.id for row in made]
 
 
 async def create_organization(pool: "asyncpg.Pool[asyncpg.Record]", slug: str) -> Tenant:

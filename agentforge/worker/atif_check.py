@@ -1,6 +1,6 @@
 """Reads a trajectory from standard input and says whether it is one in ATIF, in a process of its own (see `atif`).
 
-Two lines of JSON: `{"is_json":…,"version":…}` as soon as it has been read, then `{"errors":[…]}`.
+It prints lines of JSON with the members `is_json`, `version` and `errors` between them.
 
 The format: https://github.com/harbor-framework/harbor/blob/main/rfcs/0001-trajectory-format.md
 """
@@ -31,15 +31,20 @@ def main() -> None:
     with contextlib.suppress(ValueError, OSError):  # macOS knows no such limit
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for line in judge(sys.stdin.buffer.read()):
+        print(json.dumps(line), flush=True)  # noqa: T201 - this is what it is for
+
+
+def judge(content: bytes) -> Iterator[dict[str, object]]:
+    """Yields what is known as soon as it is: checking may take more than it is given."""
     try:
-        value = parse(sys.stdin.buffer.read())
+        value = parse(content)
     except (ValueError, MemoryError) as error:
-        _say({"is_json": False, "version": None})
-        _say({"errors": [shortened(str(error) or TOO_MUCH)]})
+        yield {"is_json": False, "version": None, "errors": [shortened(str(error) or TOO_MUCH)]}
         return
     version = value.get("schema_version") if isinstance(value, dict) else None
-    _say({"is_json": True, "version": shortened(version) if isinstance(version, str) else None})
-    _say({"errors": errors_of(value)})
+    yield {"is_json": True, "version": shortened(version) if isinstance(version, str) else None}
+    yield {"errors": errors_of(value)}
 
 
 def parse(content: bytes) -> Any:
@@ -125,10 +130,6 @@ def shortened(text: str) -> str:
     """Returns a text that a database can hold, of at most 300 characters."""
     storable = text[:MOST_CHARACTERS].replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
     return storable if len(text) <= MOST_CHARACTERS >= len(storable) else f"{storable[: MOST_CHARACTERS - 3]}..."
-
-
-def _say(line: dict[str, object]) -> None:
-    print(json.dumps(line), flush=True)  # noqa: T201 - this is what it is for
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 TENANT_TABLES = {
     "api_tokens",
+    "artifact_files",
+    "atif_verdicts",
     "bundles",
     "environment_version_stages",
     "environment_versions",
@@ -28,6 +30,8 @@ GRANTS = {
         "SELECT (created_at, expires_at, id, name, organization_id, revoked_at, role)",
         "UPDATE (revoked_at)",
     },
+    "artifact_files": {"INSERT", "SELECT"},
+    "atif_verdicts": {"INSERT", "SELECT"},
     "bundles": {"INSERT", "SELECT"},
     "environment_version_stages": {"INSERT", "SELECT"},
     "environment_versions": {"INSERT", "SELECT"},

@@ -10,7 +10,7 @@ from db.runs import EvaluationRun
 from db.tenant import Tenant, fetch_before_organization
 from db.trials import EvaluationTrial
 from db.versions import EnvironmentVersion
-from tests.factory import Attempt, create_configuration, create_run, step
+from tests.factory import Attempt, create_configuration, create_run, leave_files, step
 
 BUNDLE = b"an archive"
 BUNDLE_SHA256 = hashlib.sha256(BUNDLE).hexdigest()
@@ -30,9 +30,15 @@ class Contents:
     configuration_id: UUID
     run: EvaluationRun
     trial: EvaluationTrial
+    file_id: UUID
     open_run: EvaluationRun
     queued_trial: EvaluationTrial
     bare_run: EvaluationRun  # without trials
+
+    @property
+    def artifact_id(self) -> UUID:
+        assert self.trial.trajectory_artifact_id
+        return self.trial.trajectory_artifact_id
 
 
 async def _accounts(tenant: Tenant, name: str) -> tuple[UUID, UUID]:
@@ -66,6 +72,8 @@ async def populate(tenant: Tenant, name: str) -> Contents:
     open_run, (queued_trial,) = await create_run(tenant, version, [Attempt(status="queued")], status="running")
     configuration_id = await create_configuration(tenant)
     async with tenant.transaction() as transaction:
+        assert trial.trajectory_artifact_id
+        file_id, _ = await leave_files(transaction, trial.trajectory_artifact_id)
         (bare_run,) = await transaction.fetch(runs.CREATE, version.id, configuration_id, "evaluation", None, 0, 1)
     return Contents(
         tenant=tenant,
@@ -76,6 +84,7 @@ async def populate(tenant: Tenant, name: str) -> Contents:
         configuration_id=configuration_id,
         run=run,
         trial=trial,
+        file_id=file_id,
         open_run=open_run,
         queued_trial=queued_trial,
         bare_run=bare_run,

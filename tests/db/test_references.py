@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from db import accounts, artifacts, rollouts, runs, trials, versions
+from db import accounts, artifact_files, artifacts, atif_verdicts, rollouts, runs, trials, versions
 from db.query import Query
 from db.tenant import Tenant
 from tests.db.populate import Contents, populate
@@ -30,6 +30,14 @@ REFERENCES: dict[str, Callable[[Contents, Contents, Callable[[UUID], UUID]], Sta
     "trial of an artifact": lambda a, b, id_of: (
         artifacts.CREATE,
         [id_of(a.queued_trial.id), "trial-1-trajectory.json", '""', "[]", 0, None],
+    ),
+    "artifact of a file": lambda a, b, id_of: (
+        artifact_files.CREATE,
+        [id_of(a.artifact_id), ['"a"'], [1], [None], [None], ["too large"]],
+    ),
+    "artifact of a verdict": lambda a, b, id_of: (
+        atif_verdicts.CREATE,
+        [id_of(a.artifact_id), True, None, [], True],
     ),
     "member of a session": lambda a, b, id_of: (
         accounts.CREATE_SESSION,

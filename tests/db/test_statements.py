@@ -40,6 +40,8 @@ PYTHON_TYPES = {
 
 # Nullable columns that the statement's own condition keeps from being null.
 NEVER_NULL_HERE = {
+    ("artifact_files.content", "sha256"),
+    ("artifact_files.content", "content"),
     ("rollouts.preferences_of_versions", "preferred_reward"),
     ("rollouts.preferences_of_versions", "rejected_reward"),
 }

@@ -8,7 +8,9 @@ import pytest
 
 from db import (
     accounts,
+    artifact_files,
     artifacts,
+    atif_verdicts,
     bundles,
     configurations,
     environments,
@@ -172,6 +174,9 @@ def reads(ours: Contents) -> list[Statement]:
         (artifacts.BY_IDS, [[ours.trial.trajectory_artifact_id]]),
         (artifacts.STEPS, [101, 150, [ours.trial.trajectory_artifact_id]]),
         (artifacts.FILE, [ours.trial.trajectory_artifact_id]),
+        (artifact_files.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
+        (artifact_files.CONTENT, [ours.trial.trajectory_artifact_id, ours.file_id]),
+        (atif_verdicts.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
         (exports.ROLLOUTS, [None, None, None, None, "all"]),
         (members.BY_EMAIL, ["person@acme.example"]),
         (members.BY_IDS, [[ours.user_id]]),

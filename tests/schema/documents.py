@@ -5,6 +5,7 @@ id attempt seed status reward failureCategory failureDetail stages { name value 
 startedAt finishedAt run { id } environmentVersion { id } rollout { id }
 trajectory {
   artifactId artifactUrl agentTrajectoryUrl log stepCount
+  atif { valid version errors url document } files { path bytes sha256 url omitted }
   steps(first: 2) {
     totalCount
     pageInfo { hasNextPage hasPreviousPage startCursor endCursor }

@@ -27,7 +27,7 @@ from tests.schema.world import World
 async def compiled(tenant: Tenant, text: str, operation: str | None = None, **variables: Any) -> Any:
     """What the compiled executor answers, or None."""
     data = await graph.compiled(text, variables, operation, session(tenant).context())
-    return None if data is None else orjson.loads(orjson.dumps(data))
+    return None if data is None else json.loads(orjson.dumps(data))
 
 
 async def assert_equal(tenant: Tenant, text: str, **variables: Any) -> None:
@@ -47,7 +47,7 @@ OPERATIONS = [
     "startCursor endCursor hasNextPage hasPreviousPage __typename } } }",
     "{ evaluationTrials { edges { node { stages { value name } a: stages { v: value __typename } } } } }",
     "{ evaluationTrials { edges { node { trajectory { artifactId artifactUrl agentTrajectoryUrl log "
-    "stepCount } } } } }",
+    "stepCount atif { valid version errors url } files { path bytes sha256 url omitted } } } } } }",
     "{ evaluationTrials { edges { node { rollout { id reward } run { id trials { attempt } } } } } }",
     "{ evaluationRuns { edges { node { id trigger resetMode seed attemptCount status unscoredAttempts failureDetail "
     "passAtK { k estimate passHatK } environmentVersion { id } evaluatorConfiguration { agentCommand name } } } } }",
@@ -92,7 +92,7 @@ def operations(world: World) -> st.SearchStrategy[str]:
     text = re.sub(r"\b(id|\w+Id): ID(!?)(?=[) =])", r"\1: RealId\2", graph.as_str())
     text = re.sub(r"^  (\w+Id): ID = null$", r"  \1: RealId = null", text, flags=re.MULTILINE)
     text = re.sub(r",? ?after: String = null", "", text).replace("first: Int", "first: First")
-    text = re.sub(r"^  steps.*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r'^(?:  """\n.*\n  """\n)?  (steps|document)\b.*\n', "", text, flags=re.MULTILINE)
     schema = build_schema(text + "\nscalar RealId\nscalar First\n", assume_valid=True)
     return queries(schema, fields=COMPILED, custom_scalars=literals)
 

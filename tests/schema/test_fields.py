@@ -1,5 +1,7 @@
 """Every field of the graph, answered with what was stored."""
 
+import hashlib
+import json
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +10,7 @@ from graphql import GraphQLObjectType, TypeInfo, TypeInfoVisitor, Visitor, parse
 from graphql.language import FieldNode
 
 from schema.graph import graph
-from tests.factory import MANIFEST
+from tests.factory import LEFT, MANIFEST
 from tests.schema.asking import SUBJECT, ask, nodes
 from tests.schema.documents import ALL, BY_ID, CONFIGURATIONS, ENVIRONMENTS, ROLLOUTS, RUNS, TRIALS
 from tests.schema.world import Run, Trial, World
@@ -33,6 +35,25 @@ def trajectory_of(trial: Trial, answered: dict[str, Any] | None) -> dict[str, An
         "artifactId": str(artifact),
         "artifactUrl": url,
         "agentTrajectoryUrl": f"{url}/agent-trajectory" if outcome.agent_trajectory else None,
+        "atif": {
+            "valid": not outcome.atif_errors,
+            "version": "ATIF-v1.7",
+            "errors": list(outcome.atif_errors),
+            "url": f"{url}/agent-trajectory",
+            "document": json.loads(outcome.agent_trajectory or b""),
+        }
+        if outcome.atif_errors is not None
+        else None,
+        "files": [
+            {
+                "path": path,
+                "bytes": str(size),
+                "sha256": content and hashlib.sha256(content).hexdigest(),
+                "url": content and f"{url}/files/{id}",
+                "omitted": omitted,
+            }
+            for id, (path, size, content, omitted) in zip(outcome.file_ids, LEFT, strict=False)
+        ],
         "log": outcome.log,
         "stepCount": len(outcome.steps),
         "steps": {

@@ -20,7 +20,7 @@ from db.versions import EnvironmentVersion
 from resolvers.accounts import create_token
 from resolvers.members import add_member
 from resolvers.pass_at_k import encode, pass_at_k
-from tests.factory import Attempt, create_version, step
+from tests.factory import Attempt, create_version, leave_files, step
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Outcome(Attempt):
     detail: str | None = None
     metrics: dict[str, Any] | None = None
     agent_trajectory: bytes | None = None
+    atif_errors: Sequence[str] | None = None
+    file_ids: list[UUID] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class World:
         }
 
 
+#: Of an agent's own: with what JSON readers lose.
+TRAJECTORY = b"""{"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": [],\r
+"extra": {"n": 1e999, "n": 9007199254740993, "text": "\\u0000\\ud800\xe2\x80\xa8", "pi": 3.14000}}
+"""
+
 FIRST_RUN = [
     Outcome(
         1.0,
@@ -91,7 +98,8 @@ FIRST_RUN = [
         ],
         log="started\nended",
         metrics={"stage_inventory": 1, "stage_checkout": 1, "tokens": 2**70, "nested": {"é": [0.1, None]}},
-        agent_trajectory=b"{}",
+        agent_trajectory=TRAJECTORY,
+        atif_errors=(),
     ),
     Outcome(0.30000000000000004, "completed", "checkout_incomplete", {"stage_inventory": 0.5, "stage_checkout": 0}),
     Outcome(0.0, "completed", "checkout_incomplete", {"stage_inventory": 0}, steps=[step(1)]),
@@ -120,6 +128,8 @@ async def _finish(transaction: Transaction, trial: EvaluationTrial, outcome: Out
         outcome.agent_trajectory,
     )
     assert artifact is not None
+    if outcome.atif_errors is not None:
+        outcome.file_ids[:] = await leave_files(transaction, artifact.id, outcome.atif_errors)
     stages = json.dumps([{"name": name, "value": value} for name, value in outcome.stages.items()])
     metrics = None if outcome.metrics is None else json.dumps(outcome.metrics)
     assert await transaction.fetch_one(
