@@ -60,11 +60,11 @@ def _attachment(name: str) -> dict[str, str]:
     return {**_PRIVATE, "Content-Disposition": f"attachment; {named}"}
 
 
-def _safe_name(path: str) -> str:
-    """The last name of a path, without what could make it look like another, lead elsewhere or break a header."""
+def attachment_of(path: str) -> dict[str, str]:
+    """Headers that suggest the last name of a path, without what would make it look like another or lead elsewhere."""
     name = path.rpartition("/")[2]
     odd = {one for one in name if unicodedata.category(one)[0] in "CZ" or one in '\\:"'} - {" "}
-    return name.translate({ord(one): "_" for one in odd})
+    return _attachment(name.translate({ord(one): "_" for one in odd}))
 
 
 async def export_rollouts(request: Request) -> LineResponse:
@@ -116,7 +116,7 @@ async def artifact_file(request: Request) -> Response:
     if found is None:
         raise _not_found("file")
     etag = f'"{found.sha256}"'
-    headers = {**_attachment(_safe_name(json.loads(found.path))), "ETag": etag}
+    headers = {**attachment_of(json.loads(found.path)), "ETag": etag}
     known = [one.strip().removeprefix("W/") for one in request.headers.get("If-None-Match", "").split(",")]
     if etag in known or "*" in known:
         return Response(status_code=304, headers=headers)

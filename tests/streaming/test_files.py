@@ -3,18 +3,23 @@
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from uuid import UUID
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from db import artifacts, bundles, trials
 from db.tenant import Tenant
 from resolvers.bundles import MAX_PACKED_BYTES, Bundle, pack_bundle
-from tests.factory import Attempt, create_run, create_version, step
+from streaming.routes import attachment_of
+from tests.factory import Attempt, create_run, create_version, leave_files, step
 from tests.streaming.web import Client, application, serve
 
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
@@ -22,8 +27,9 @@ ROLES = ("owner", "member", "viewer", "worker")
 
 
 async def create_artifact(tenant: Tenant, steps: list[Any], log: str, **changes: Any) -> UUID:
-    """Of a new trial; `changes` are `name` and `agent_trajectory`."""
-    _, (trial,) = await create_run(tenant, await create_version(tenant), [Attempt(status="queued")], status="queued")
+    """Of a new trial; `changes` are `name`, `agent_trajectory` and the environment's `slug`."""
+    version = await create_version(tenant, changes.get("slug", "shop"))
+    _, (trial,) = await create_run(tenant, version, [Attempt(status="queued")], status="queued")
     async with tenant.transaction() as transaction:
         row = await transaction.fetch_one(
             artifacts.CREATE,
@@ -104,6 +110,69 @@ async def test_an_artifact_without_agent_trajectory(acme: Tenant, client: Client
     async with client(acme) as web:
         assert (await web.get(f"/api/v1/artifacts/{row.trajectory_artifact_id}")).status_code == 200
         assert (await web.get(f"/api/v1/artifacts/{row.trajectory_artifact_id}/agent-trajectory")).status_code == 404
+
+
+async def test_kept_files(acme: Tenant, client: Client) -> None:
+    artifact_id = await create_artifact(acme, [], "")
+    async with acme.transaction() as transaction:
+        kept, left_out = await leave_files(transaction, artifact_id)
+    content = b"\xff\0\r\n"
+    sha256 = hashlib.sha256(content).hexdigest()
+    url = f"/api/v1/artifacts/{artifact_id}/files"
+    async with client(acme) as web:
+        response = await web.get(f"{url}/{kept}")
+        assert (response.status_code, response.content) == (200, content)
+        assert dict(response.headers) == {
+            "content-type": "application/octet-stream",
+            # Without half a character, and without what would show it as another name.
+            "content-disposition": "attachment; filename*=UTF-8''caf_%20_gpj.exe",
+            "content-length": "4",
+            "cache-control": "no-store, private",
+            "x-content-type-options": "nosniff",
+            "etag": f'"{sha256}"',
+        }
+        head = await web.head(f"{url}/{kept}")
+        assert (head.status_code, head.content, head.headers) == (200, b"", response.headers)
+        for known, status in (
+            (f'"{sha256}"', 304),
+            (f'"x", W/"{sha256}"', 304),
+            ("*", 304),
+            (sha256, 200),
+            ('"x"', 200),
+        ):
+            again = await web.get(f"{url}/{kept}", headers={"If-None-Match": known})
+            assert (again.status_code, again.content) == (status, content if status == 200 else b"")
+        assert (await web.get(f"{url}/{left_out}")).status_code == 404
+
+
+@given(st.text(st.characters(codec=None, exclude_characters="/\0"), min_size=1))
+@example("a\r\nSet-Cookie: b=c")
+@example('\u202e";filename=x')
+@example("\ud800\u0085\u2028")
+def test_names_of_files_cannot_break_out_of_their_header(name: str) -> None:
+    header = attachment_of(f"folder/{name}")["Content-Disposition"]
+    assert re.fullmatch(r"attachment; (filename=\"[\w.~-]+\"|filename\*=UTF-8''[\w.~%-]+)", header, re.ASCII)
+    shown = unquote(header.partition("=")[2].removeprefix("UTF-8''").strip('"'), errors="strict")
+    assert len(shown) == len(name)
+    assert all(one == given or one == "_" for one, given in zip(shown, name, strict=True))
+    if name.isalnum():
+        assert shown == name
+
+
+async def test_files_of_one_organization_and_artifact_only(acme: Tenant, rival: Tenant, client: Client) -> None:
+    mine, another = [await create_artifact(acme, [], "", slug=slug) for slug in ("one", "another")]
+    async with acme.transaction() as transaction:
+        kept, _ = await leave_files(transaction, mine)
+    paths = [f"{mine}/files/{kept}", f"{UNKNOWN}/files/{kept}", f"{mine}/files/{UNKNOWN}", f"x/files/{kept}"]
+    async with client(rival) as web:
+        answers = [await web.get(f"/api/v1/artifacts/{path}") for path in paths]
+    async with client(acme) as web:
+        answers += [await web.get(f"/api/v1/artifacts/{path}") for path in (f"{another}/files/{kept}", *paths[1:])]
+    assert [answer.status_code for answer in answers] == [404] * 8
+    assert len({answer.content for answer in answers}) == 1
+    for role, status in zip(ROLES, (200, 200, 200, 403), strict=True):
+        async with client(acme, role) as web:
+            assert (await web.get(f"/api/v1/artifacts/{paths[0]}")).status_code == status
 
 
 @pytest.fixture
