@@ -343,7 +343,7 @@ CREATE FUNCTION public.searchable_json(value json) RETURNS json
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog'
     BEGIN ATOMIC
- SELECT (regexp_replace(replace(replace((value)::text, '\\'::text, ' '::text), '\u0000'::text, ' '::text), '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}'::text, ' '::text, 'g'::text))::json AS regexp_replace;
+ SELECT (replace(regexp_replace(regexp_replace(replace(replace((value)::text, '\\'::text, ' '::text), '\u0000'::text, ' '::text), '\\(u[dD][89abAB][0-9a-fA-F]{2})\\(u[dD][c-fC-F][0-9a-fA-F]{2})'::text, '\1\2'::text, 'g'::text), '\\u[dD][89a-fA-F][0-9a-fA-F]{2}'::text, ' '::text, 'g'::text), ''::text, '\'::text))::json AS replace;
 END;
 
 

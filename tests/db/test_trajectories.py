@@ -1,5 +1,6 @@
 """What is kept beside an artifact: the parts of a long trajectory, text for text, and the words of any."""
 
+import asyncio
 import json
 import re
 import uuid
@@ -186,6 +187,19 @@ async def test_no_text_keeps_a_trial_from_being_stored(
     mark = f"mark{uuid.uuid4().hex}"
     trial_id, _ = await store(acme, [*(step(1, *text) for text in texts), step(2, observation=mark)], log)
     assert await finds(acme, mark) == [trial_id]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(any_text | st.text(st.sampled_from("\0\\u\ud83d\udc18\ud800\udfffd8🐘é")))
+async def test_what_a_text_of_the_database_cannot_hold_is_a_space(acme: Tenant, text: str) -> None:
+    searched = await acme.pool.fetchval("select searchable_json($1::json) #>> '{}'", json.dumps(text))
+    assert searched == re.sub("[\0\\\\\ud800-\udfff]", " ", json.loads(json.dumps(text)))
+
+
+async def test_lone_surrogates_without_end_are_stored_at_once(acme: Tenant) -> None:
+    async with asyncio.timeout(30):  # hours, if each were looked for from the beginning
+        trial_id, _ = await store(acme, [step(1, observation="\ud800a\udc00" * 200_000)], "\ud800" * 500_000)
+    assert await finds(acme, "a") == [trial_id]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
