@@ -1,9 +1,9 @@
 -- name: create
 -- Files of artifact $1 in their order, from arrays of their parts.
-insert into artifact_files (trajectory_artifact_id, path, byte_size, sha256, content, omitted)
-select $1::uuid, file.path, file.byte_size, file.sha256, file.content, file.omitted
-from unnest($2::json[], $3::bigint[], $4::text[], $5::bytea[], $6::text[])
-  with ordinality as file (path, byte_size, sha256, content, omitted, position)
+insert into artifact_files (trajectory_artifact_id, path, byte_size, content, omitted)
+select $1::uuid, file.path, file.byte_size, file.content, file.omitted
+from unnest($2::json[], $3::bigint[], $4::bytea[], $5::text[])
+  with ordinality as file (path, byte_size, content, omitted, position)
 order by file.position
 returning id;
 

@@ -486,12 +486,11 @@ CREATE TABLE public.artifact_files (
     trajectory_artifact_id uuid NOT NULL,
     path json NOT NULL,
     byte_size bigint NOT NULL,
-    sha256 text,
     content bytea,
+    sha256 text GENERATED ALWAYS AS (encode(sha256(content), 'hex'::text)) STORED,
     omitted text,
     CONSTRAINT artifact_files_byte_size_check CHECK ((byte_size >= 0)),
-    CONSTRAINT artifact_files_check CHECK ((((content IS NULL) = (omitted IS NOT NULL)) AND ((content IS NULL) = (sha256 IS NULL)))),
-    CONSTRAINT artifact_files_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+    CONSTRAINT artifact_files_check CHECK (((content IS NULL) = (omitted IS NOT NULL)))
 );
 
 ALTER TABLE ONLY public.artifact_files FORCE ROW LEVEL SECURITY;

@@ -64,9 +64,8 @@ async def leave_files(
     version = "ATIF-v1.7" if is_json else None
     await transaction.fetch(atif_verdicts.CREATE, artifact_id, not errors, version, list(errors), is_json)
     paths, sizes, contents, reasons = zip(*LEFT, strict=True)
-    digests = [None if content is None else hashlib.sha256(content).hexdigest() for content in contents]
     made = await transaction.fetch(
-        artifact_files.CREATE, artifact_id, list(map(json.dumps, paths)), sizes, digests, contents, reasons
+        artifact_files.CREATE, artifact_id, list(map(json.dumps, paths)), sizes, contents, reasons
     )
     return [row.id for row in made]
 

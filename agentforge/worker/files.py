@@ -4,7 +4,6 @@ Each folder is opened beside its parent's descriptor without following links, so
 the workspace. To be run in a thread, after the agent has ended.
 """
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -39,10 +38,6 @@ class KeptFile:
     byte_size: int
     content: bytes | None = None
     omitted: str | None = None
-
-    @property
-    def sha256(self) -> str | None:
-        return None if self.content is None else hashlib.sha256(self.content).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,6 @@ async def _store_artifact(transaction: Transaction, trial: EvaluationTrial, outc
             artifact.id,
             [json.dumps(file.path) for file in files],
             [file.byte_size for file in files],
-            [file.sha256 for file in files],
             [file.content for file in files],
             [file.omitted for file in files],
         )

@@ -24,13 +24,13 @@ create table artifact_files (
   path json not null,
   -- Of what is kept, or of the file that was left out.
   byte_size bigint not null check (byte_size >= 0),
-  sha256 text check (sha256 ~ '^[0-9a-f]{64}$'),
   content bytea,
+  sha256 text generated always as (encode(sha256(content), 'hex')) stored,
   -- Why it was left out.
   omitted text,
   primary key (organization_id, id),
   foreign key (organization_id, trajectory_artifact_id) references trajectory_artifacts,
-  check ((content is null) = (omitted is not null) and (content is null) = (sha256 is null))
+  check ((content is null) = (omitted is not null))
 );
 create index artifact_files_of_artifact on artifact_files (organization_id, trajectory_artifact_id, id);
 

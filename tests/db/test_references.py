@@ -33,7 +33,7 @@ REFERENCES: dict[str, Callable[[Contents, Contents, Callable[[UUID], UUID]], Sta
     ),
     "artifact of a file": lambda a, b, id_of: (
         artifact_files.CREATE,
-        [id_of(a.artifact_id), ['"a"'], [1], [None], [None], ["too large"]],
+        [id_of(a.artifact_id), ['"a"'], [1], [None], ["too large"]],
     ),
     "artifact of a verdict": lambda a, b, id_of: (
         atif_verdicts.CREATE,

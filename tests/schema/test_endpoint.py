@@ -18,7 +18,7 @@ from db.tenant import Tenant
 from schema.endpoint import GraphQLEndpoint
 from tests.factory import step
 from tests.schema.asking import SUBJECT
-from tests.schema.world import Outcome, add_run, small_world
+from tests.schema.world import TRAJECTORY, Outcome, add_run, small_world
 
 
 def signed_in(app: ASGIApp, tenant: Tenant) -> ASGIApp:
@@ -71,6 +71,40 @@ async def test_text_and_numbers_that_json_hardly_holds(client: httpx.AsyncClient
         "metrics": metrics,
         "trajectory": {"log": odd, "steps": {"edges": [{"node": {"command": odd, "observation": odd}}]}},
     }
+
+
+@pytest.mark.parametrize("log", ["log", "half a character: \ud800"])
+async def test_an_agent_s_document_is_passed_on_as_it_was_written(
+    client: httpx.AsyncClient, acme: Tenant, log: str
+) -> None:
+    world = await small_world(acme)
+    outcome = Outcome(1.0, log=log, agent_trajectory=TRAJECTORY, atif_errors=["not what it should be"])
+    await add_run(world, world.versions[0], world.configurations[0], [outcome])
+    query = "{ evaluationTrials { edges { node { trajectory { log atif { valid errors document } } } } } }"
+    for accept in ("application/json", "text/event-stream"):
+        response = await client.post("/graphql", json={"query": query}, headers={"Accept": accept})
+        # Numbers, keys that stand twice and escapes as they are; line breaks would end an event.
+        assert TRAJECTORY.replace(b"\r", b" ").replace(b"\n", b" ") in response.content
+    (edge,) = (await post(client, query))["data"]["evaluationTrials"]["edges"]
+    atif = {"valid": False, "errors": ["not what it should be"], "document": json.loads(TRAJECTORY)}
+    assert edge["node"]["trajectory"] == {"log": log, "atif": atif}
+
+
+async def test_what_is_not_json_is_no_document(client: httpx.AsyncClient, acme: Tenant) -> None:
+    world = await small_world(acme)
+    outcomes = [
+        Outcome(1.0, agent_trajectory=b"\xff", atif_errors=["not UTF-8"], is_json=False),
+        Outcome(1.0, atif_errors=["too large"], is_json=False),
+        Outcome(1.0),
+    ]
+    await add_run(world, world.versions[0], world.configurations[0], outcomes)
+    query = "{ evaluationTrials(orderBy: OLDEST) { edges { node { trajectory { atif { version url document } } } } } }"
+    answered = [
+        edge["node"]["trajectory"]["atif"] for edge in (await post(client, query))["data"]["evaluationTrials"]["edges"]
+    ]
+    url = answered[0].pop("url")
+    assert url.endswith("/agent-trajectory")
+    assert answered == [{"version": None, "document": None}, {"version": None, "url": None, "document": None}, None]
 
 
 async def test_errors_come_beside_the_data_with_their_code(client: httpx.AsyncClient) -> None:

@@ -31,6 +31,7 @@ class Outcome(Attempt):
     metrics: dict[str, Any] | None = None
     agent_trajectory: bytes | None = None
     atif_errors: Sequence[str] | None = None
+    is_json: bool = True
     file_ids: list[UUID] = field(default_factory=list)
 
 
@@ -129,7 +130,7 @@ async def _finish(transaction: Transaction, trial: EvaluationTrial, outcome: Out
     )
     assert artifact is not None
     if outcome.atif_errors is not None:
-        outcome.file_ids[:] = await leave_files(transaction, artifact.id, outcome.atif_errors)
+        outcome.file_ids[:] = await leave_files(transaction, artifact.id, outcome.atif_errors, is_json=outcome.is_json)
     stages = json.dumps([{"name": name, "value": value} for name, value in outcome.stages.items()])
     metrics = None if outcome.metrics is None else json.dumps(outcome.metrics)
     assert await transaction.fetch_one(

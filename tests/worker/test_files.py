@@ -1,6 +1,5 @@
 """What is kept of an agent's workspace: files that patterns name, and nothing that is not inside."""
 
-import hashlib
 import json
 import os
 import socket
@@ -167,7 +166,6 @@ def test_secrets_are_taken_out_of_contents_and_names(tmp_path: Path) -> None:
     (kept,) = keep_files(tmp_path, ALL, MANY, Redactor(["sesame-sesame"])).files
     content = b"a [redacted]/\xff [redacted]"
     assert (kept.path, kept.content, kept.byte_size) == (os.fsdecode(content), content, len(content))
-    assert kept.sha256 == hashlib.sha256(content).hexdigest()
 
 
 def test_without_patterns_nothing_is_looked_at(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ def test_the_smallest_manifest_has_defaults() -> None:
     assert manifest.stages == ()
     assert manifest.world.env == {}
     limits = {"seconds": 300, "steps": 200, "log_bytes": 65_536, "observation_bytes": 16_384}
+    limits["artifact_bytes"] = 16_777_216
+    assert manifest.artifacts == ()
     assert manifest.limits.model_dump() == limits
 
 
@@ -23,7 +25,8 @@ def test_a_manifest_gives_back_what_it_was_given() -> None:
         "world": {"command": ["a"], "env": {"A": ""}},
         "evaluator": {"command": ["b", ""], "env": {}},
         "stages": ["stage_stock", "stage_2"],
-        "limits": {"seconds": 0.5, "steps": 1, "log_bytes": 256, "observation_bytes": 256},
+        "artifacts": ["report.txt", "out/**/*.log", "**", "...", "a b/[!x]?*"],
+        "limits": {"seconds": 0.5, "steps": 1, "log_bytes": 256, "observation_bytes": 256, "artifact_bytes": 0},
     }
     assert parse_manifest(value).model_dump(mode="json") == value
 
@@ -46,6 +49,15 @@ def test_a_manifest_gives_back_what_it_was_given() -> None:
         ({"stages": ["stage_Stock"]}, "stages"),
         ({"stages": ["stage_a\n"]}, "stages"),
         ({"stages": ["stage_a", "stage_a"]}, "stages"),
+        *(
+            ({"artifacts": [pattern]}, "artifacts")
+            for pattern in ("", "/etc/passwd", "../a", "a/..", "./a", "a//b", "a/", "a**", "a/**b/c", "\0", "\udcff")
+        ),
+        ({"artifacts": ["a" * 501]}, "artifacts"),
+        ({"artifacts": ["a"] * 33}, "artifacts"),
+        ({"artifacts": "a"}, "artifacts"),
+        ({"limits": {"artifact_bytes": -1}}, "limits"),
+        ({"limits": {"artifact_bytes": 2**26 + 1}}, "limits"),
         ({"limits": {"seconds": 0}}, "limits"),
         ({"limits": {"seconds": 86_401}}, "limits"),
         ({"limits": {"seconds": float("nan")}}, "limits"),

@@ -5,8 +5,10 @@ import time
 
 import pytest
 
-from agentforge.worker import evaluation
+from agentforge.worker import evaluation, files
+from agentforge.worker.atif import AtifVerdict
 from agentforge.worker.attempt import Outcome, execute
+from agentforge.worker.files import KeptFile
 from tests.worker.conftest import Bench
 
 MARK_EVALUATOR = """
@@ -195,18 +197,38 @@ async def test_stop_cancels_and_keeps_the_steps(bench: Bench) -> None:
 async def test_the_trajectory_of_the_agent_is_kept_byte_for_byte(bench: Bench) -> None:
     outcome = await run(bench, "Path('trajectory.json').write_bytes(b'\\xff\\0{ }\\r\\n')")
     assert outcome.agent_trajectory == b"\xff\0{ }\r\n"
+    assert outcome.atif == AtifVerdict(errors=("not UTF-8: invalid start byte at byte 0",))
 
 
 @pytest.mark.parametrize(
-    "agent",
+    ("agent", "reason"),
     [
-        "Path('trajectory.json').symlink_to('/etc/passwd')",
-        "Path('trajectory.json').mkdir()",
-        "os.mkfifo('trajectory.json')",
-        "os.truncate(os.open('trajectory.json', os.O_CREAT | os.O_WRONLY), 2**24 + 1)",
+        ("Path('trajectory.json').symlink_to('/etc/passwd')", "not a regular file"),
+        ("Path('trajectory.json').mkdir()", "not a regular file"),
+        ("os.mkfifo('trajectory.json')", "not a regular file"),
+        (
+            "os.truncate(os.open('trajectory.json', os.O_CREAT | os.O_WRONLY), 2**24 + 1)",
+            "not kept, with its 16777217 bytes: more than 16777216 bytes",
+        ),
     ],
 )
-async def test_only_a_regular_file_of_bounded_size_is_a_trajectory(bench: Bench, agent: str) -> None:
+async def test_only_a_regular_file_of_bounded_size_is_a_trajectory(bench: Bench, agent: str, reason: str) -> None:
     outcome = await run(bench, agent)
     assert outcome.status == "completed"
     assert outcome.agent_trajectory is None
+    assert outcome.atif is not None
+    assert reason in outcome.atif.errors[0]
+
+
+async def test_files_are_kept_however_the_attempt_ends(bench: Bench) -> None:
+    agent = "Path('out').mkdir(); Path('out', 'a').write_text('kept'); Path('b').touch(); sys.exit(1)"
+    outcome = await run(bench, agent, manifest={"artifacts": ["out/*"]})
+    assert facts(outcome) == ("errored", None, "agent_crashed")
+    assert outcome.files == (KeptFile(path="out/a", byte_size=4, content=b"kept"),)
+
+
+async def test_the_log_tells_of_files_that_are_not_even_listed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_LISTED", 1)
+    outcome = await run(bench, "[Path(name).write_text(name) for name in 'abc']", manifest={"artifacts": ["*"]})
+    assert [file.path for file in outcome.files] == ["a"]
+    assert outcome.log == "[worker] 2 more artifacts of 2 bytes were neither kept nor listed\n"

@@ -9,10 +9,12 @@ import asyncpg
 import pytest
 
 from agentforge.worker import records
+from agentforge.worker.atif import AtifVerdict
 from agentforge.worker.attempt import Outcome
+from agentforge.worker.files import KeptFile
 from agentforge.worker.records import MOST_LOST_EXECUTIONS, SupersededError
 from agentforge.worker.steps import Step
-from db import artifacts, rollouts, runs, trials
+from db import artifact_files, artifacts, atif_verdicts, rollouts, runs, trials
 from db.embedded import DatabaseUrls
 from db.runs import EvaluationRun
 from db.tenant import Tenant
@@ -31,6 +33,11 @@ OUTCOME = Outcome(
     log="a log \0 \ud800",
     steps=[Step(1, "mcp", "initialize", "\0\ud800\u2028")],
     agent_trajectory=b"\xff",
+    atif=AtifVerdict(version="1\\x00", errors=("not UTF-8",)),
+    files=(
+        KeptFile(path="\n\udcff", byte_size=1, content=b"\0"),
+        KeptFile(path="large", byte_size=2**40, omitted="too large"),
+    ),
 )
 QUEUED = Attempt(status="queued")
 
@@ -60,7 +67,10 @@ async def test_trial_artifact_and_rollout_are_stored_together(acme: Tenant, stat
     mine = await claimed(acme, trial)
     statements.clear()
     await records.finish(acme, mine, OUTCOME)
-    assert statements == ["trials.hold", "artifacts.create", "trials.finish", "rollouts.create"]
+    assert statements == [
+        *("trials.hold", "artifacts.create", "atif_verdicts.create", "artifact_files.create"),
+        *("trials.finish", "rollouts.create"),
+    ]
     now = await trial_now(acme, trial)
     assert (now.status, now.reward, now.failure_category, now.execution) == ("completed", 0.7, "checkout_incomplete", 1)
     assert json.loads(now.stages) == [{"name": "stage_inventory", "value": 1.0}]
@@ -69,6 +79,13 @@ async def test_trial_artifact_and_rollout_are_stored_together(acme: Tenant, stat
     assert (kept.name, json.loads(kept.log)) == ("trial-1-trajectory.json", OUTCOME.log)
     assert json.loads(kept.steps) == [
         {"step": 1, "tool": "mcp", "command": "initialize", "observation": "\0\ud800\u2028"}
+    ]
+    (verdict,) = await acme.fetch(atif_verdicts.OF_ARTIFACTS, [now.trajectory_artifact_id])
+    assert (verdict.valid, verdict.version, verdict.errors) == (False, "1\\x00", ["not UTF-8"])
+    files = await acme.fetch(artifact_files.OF_ARTIFACTS, [now.trajectory_artifact_id])
+    assert [(json.loads(file.path), file.byte_size, file.omitted) for file in files] == [
+        ("\n\udcff", 1, None),
+        ("large", 2**40, "too large"),
     ]
     assert [row.reward for row in await acme.fetch(rollouts.BY_TRIALS, [trial.id])] == [0.7]
 
