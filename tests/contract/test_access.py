@@ -45,7 +45,8 @@ def paths() -> list[str]:
     for route in table_of_routes():
         assert isinstance(route, Route | WebSocketRoute | Mount)
         path = f"{route.path}/graphiql.js" if isinstance(route, Mount) else route.path
-        found.add(path.replace("{id}", UNKNOWN_ID).replace("{sha256}", "0" * 64))
+        path = path.replace("{id}", UNKNOWN_ID).replace("{file}", UNKNOWN_ID)
+        found.add(path.replace("{sha256}", "0" * 64))
     assert not [path for path in found if "{" in path], "a new parameter: say above what stands for it"
     return sorted(found)
 

@@ -127,8 +127,8 @@ async def same_as_unknown(browser: httpx.AsyncClient, ids: list[str], *paths: st
 
 
 async def test_no_address_tells_an_id_from_an_unknown_one(browser: httpx.AsyncClient, ids: list[str]) -> None:
-    addresses = [route.path for route in routes if "{id}" in route.path]
-    assert len(addresses) == 3
+    addresses = [route.path.replace("{file}", "{id}") for route in routes if "{id}" in route.path]
+    assert len(addresses) == 4
     await same_as_unknown(browser, ids, *addresses, "/api/v1/rollouts?environmentVersionId={id}")
 
 
