@@ -10,11 +10,13 @@ from typing import Final
 from agentforge.worker.evaluation import evaluate
 from agentforge.worker.log import Log, LogStream
 from agentforge.worker.outcome import (
+    REDACTION_FAILED,
     Ending,
     EvaluatorFailedError,
     Outcome,
     Score,
     conclude,
+    not_redacted,
     short_detail,
 )
 from agentforge.worker.processes import CannotStartError, Process, describe_exit
@@ -53,13 +55,15 @@ class _Execution:
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
         self._limits = attempt.manifest.limits
-        self._passed = passed_variables()
-        self._redactor = Redactor(self._passed.values())
-        self._log = Log(self._limits.log_bytes)
+        self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        passed = passed_variables()
+        self._passed = {**passed, **attempt.secrets}
+        values = [*passed.values(), *attempt.secrets.values()]
+        self._redactor = Redactor(values, lambda: self._decide(REDACTION_FAILED))
+        self._log = Log(self._limits.log_bytes, self._redactor)
         self._room = Room(attempt)
         self._recorder = Recorder(self._room.steps, self._limits.observation_bytes, self._redactor)
         self._output_left = OUTPUT_BYTES
-        self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
 
     def close(self) -> None:
         self._recorder.close()
@@ -133,6 +137,10 @@ class _Execution:
             self._decide(Ending("errored", "output_limit", f"the agent wrote more than {OUTPUT_BYTES} bytes"))
 
     def outcome(self, ending: Ending, score: Score) -> Outcome:
+        outcome = self._redacted(ending, score)
+        return not_redacted(self._redactor.failure) if self._redactor.failure else outcome
+
+    def _redacted(self, ending: Ending, score: Score) -> Outcome:
         trajectory = read_trajectory(self._room.workspace)
         detail = ending.detail and self._redactor.text(ending.detail)
         return Outcome(
@@ -145,6 +153,8 @@ class _Execution:
             log=self._log.text(),
             steps=self._recorder.steps,
             agent_trajectory=None if trajectory is None else self._redactor.data(trajectory),
+            # Last, when everything has been redacted.
+            redactions=self._redactor.count,
         )
 
 

@@ -17,7 +17,7 @@ class Outcome:
     """Everything kept of one attempt; status, reward and failure are separate facts.
 
     `reward` None is unscored. `metrics` is whatever else the evaluator printed. `agent_trajectory` is the
-    trajectory.json that the agent left, byte for byte but for secrets.
+    trajectory.json that the agent left, byte for byte but for secrets. `redactions` is how often one was replaced.
     """
 
     status: Status
@@ -29,6 +29,7 @@ class Outcome:
     log: str
     steps: list[Step]
     agent_trajectory: bytes | None
+    redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,24 @@ class Ending:
     def is_scored(self) -> bool:
         """Whether the evaluator runs: the agent had its say, to its own end or that of its time."""
         return self.status in ("completed", "timed_out")
+
+
+REDACTION_FAILED: Final = Ending("errored", "redaction_failed")
+
+
+def not_redacted(error: str) -> Outcome:
+    """What is kept where secrets could not be taken out: nothing but the kind of the error."""
+    return Outcome(
+        status=REDACTION_FAILED.status,
+        reward=None,
+        failure_category=REDACTION_FAILED.category,
+        failure_detail=f"secrets could not be redacted ({error}), so nothing of the attempt is kept",
+        stages=(),
+        metrics={},
+        log="",
+        steps=[],
+        agent_trajectory=None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
