@@ -47,7 +47,7 @@ _BEGINNING: Final = rb"(?:(?<![\w-])|(?<=\\[nrt]))"
 # begin with the name of a stream, as in the log. Without an end, of a key that was cut, the lines of base64 go.
 _PRIVATE_KEY: Final = rb"""
     -{4,5}[ ]?BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?[ ]?-{4,5}
-    (?: [\w+/=\s\\:,.()\[\]]{0,7900} (?:-[\w+/=\s\\:,.()\[\]]{1,200}){0,4} -{4,5}[ ]?END[ ][A-Z0-9 ]{0,60}-{4,5}
+    (?: (?:[\w+/=\s\\:,.()\[\]]{0,200}-){0,6} [\w+/=\s\\:,.()\[\]]{0,7900} -{4,5}[ ]?END[ ][A-Z0-9 ]{0,60}-{4,5}
       | (?: (?:\s|\\[nr]|\[[a-z]+\][ ]){1,20} [A-Za-z0-9+/=]{16,200} ){0,100}
     )
 """

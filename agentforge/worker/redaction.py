@@ -173,7 +173,7 @@ class RedactingStream:
     def _pass(self, data: bytes, values: _Values, *, is_last: bool) -> bytes:
         # All forms that begin before this are in `data` as a whole.
         limit = len(data) - (0 if is_last else values.begun(data))
-        out, position = bytearray(), 0
+        out, position = bytearray(), self._covered
         for start, end in values.spans(data, self._covered):
             if start >= limit:
                 break

@@ -19,7 +19,7 @@ _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 
 def forms(secret: str) -> set[bytes]:
-    """As it is, escaped for JSON once or twice, in base64 and in URLs; empty for what is too short to be a secret."""
+    """As it is, escaped for JSON up to three times, in base64 and in URLs; none of what is too short for a secret."""
     values = {secret, secret.strip(), *(line.strip() for line in _lines(secret))}
     return {
         form
@@ -38,9 +38,11 @@ def _escaped(text: str) -> set[str]:
 
 
 def _in_json(value: str) -> Iterator[bytes]:
-    once = _escaped(value)
-    for text in once.union(*map(_escaped, once)):
-        yield text.encode("utf-8", "surrogatepass")
+    """JSON in JSON is common; and what stands in the arguments of a tool is escaped once more."""
+    texts = {value}
+    for _ in range(3):
+        texts = {escaped for text in texts for escaped in _escaped(text)}
+        yield from (text.encode("utf-8", "surrogatepass") for text in texts)
 
 
 def _in_urls(value: str) -> Iterator[bytes]:
@@ -64,15 +66,15 @@ def _in_base64(data: bytes) -> Iterator[bytes]:
         encoded = base64.b64encode(bytes(before) + data)[(0, 2, 3)[before] :]
         unpadded = encoded.rstrip(b"=")
         whole = unpadded[:-1] if encoded != unpadded else unpadded
-        pieces = [] if before else [_pieces(unpadded, length) for length in _LINE_LENGTHS]
-        for form in {encoded, unpadded, whole, *(piece for part in pieces for piece in part)}:
+        pieces = () if before else (*_pieces(encoded), *_pieces(unpadded))
+        for form in {encoded, unpadded, whole, *pieces}:
             yield form
             yield form.translate(_URL_SAFE)
 
 
-def _pieces(encoded: bytes, length: int) -> list[bytes]:
+def _pieces(encoded: bytes) -> Iterator[bytes]:
     """The lines that it is broken into."""
-    if len(encoded) <= length:
-        return []
-    lines = [encoded[start : start + length] for start in range(0, len(encoded), length)]
-    return [line for line in lines if len(line) >= _SHORTEST_LINE]
+    for length in _LINE_LENGTHS:
+        for start in range(0, len(encoded), length):
+            if len(line := encoded[start : start + length]) >= _SHORTEST_LINE:
+                yield line

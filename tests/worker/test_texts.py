@@ -101,16 +101,18 @@ def test_a_flooded_log_holds_little_and_knows_what_it_cut() -> None:
     assert len(log._head) + len(log._tail) <= 3 * (256 + MARGIN) + 10
 
 
-secrets = st.lists(st.text('abc\n"', min_size=6, max_size=9), max_size=3)
+# Of so few characters that values overlap themselves and each other.
+secrets = st.lists(st.text('ab\n"', min_size=6, max_size=9), max_size=3)
 
 
-@settings(deadline=None)
-@given(secrets, st.lists(st.text('abc\n"', max_size=12)))
+@settings(deadline=None, max_examples=300)
+@given(secrets, st.lists(st.text('ab\n"', max_size=12)))
 def test_redaction_of_a_stream_equals_redaction_of_the_whole(values: list[str], pieces: list[str]) -> None:
     redactor = Redactor(values)
     stream = RedactingStream(redactor)
     out = b"".join([*(stream.feed(piece.encode()) for piece in pieces), stream.close()])
-    assert out == redactor.data("".join(pieces).encode())
+    whole = Redactor(values)
+    assert (out, redactor.count) == (whole.data("".join(pieces).encode()), whole.count)
     assert not [value for value in values if value in out.decode()]
 
 
