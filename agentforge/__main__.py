@@ -10,6 +10,7 @@ from agentforge.commands import (
     migrate,
     organization,
     processes,
+    secret,
     token,
     up,
 )
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for module in (up, environment, configuration, evaluate, processes, organization, member, token, migrate):
+for module in (up, environment, configuration, evaluate, processes, organization, member, token, secret, migrate):
     module.add_commands(app)
 
 

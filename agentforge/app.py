@@ -70,7 +70,8 @@ async def icon(request: Request) -> Response:
 def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
     """The application over an open pool and a listener for changes, whose lifetimes are the caller's."""
     identities = Identities(pool, changes)
-    graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, partial(identify_authorization, identities))
+    identify, keys = partial(identify_authorization, identities), settings.encryption_keys()
+    graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, identify, keys)
     app = Starlette(
         routes=[
             Route("/", front_door),

@@ -2,11 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+if TYPE_CHECKING:
+    from resolvers.secret_keys import SecretKeys
 
 LogLevel = Literal["debug", "info", "warning", "error", "critical"]
 
@@ -18,12 +21,19 @@ def _web_address(url: str) -> str:
     return url.rstrip("/")
 
 
+def _secret_keys(keys: SecretStr) -> SecretStr:
+    from resolvers.secret_keys import SecretKeys
+
+    SecretKeys.parse(keys.get_secret_value())
+    return keys
+
+
 def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
-    """Read from AGENTFORGE_<NAME>; an empty variable counts as unset. The repr leaves databases out.
+    """Read from AGENTFORGE_<NAME>; an empty variable counts as unset. The repr leaves databases and keys out.
 
     Raises pydantic.ValidationError, without the offending values, which may be secrets.
     """
@@ -74,3 +84,14 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="Seconds after which the runs of a silent worker go to another one.",
     )
+    secret_keys: Annotated[SecretStr, AfterValidator(_secret_keys)] | None = Field(
+        default=None,
+        repr=False,
+        description="Keys for the secrets of agents, separated by commas: the first encrypts, all decrypt.",
+    )
+
+    def encryption_keys(self) -> "SecretKeys":
+        """For the secrets of agents; none where none is set."""
+        from resolvers.secret_keys import SecretKeys
+
+        return SecretKeys.parse(None if self.secret_keys is None else self.secret_keys.get_secret_value())

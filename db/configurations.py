@@ -10,10 +10,13 @@ from db.query import query
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorConfiguration:
+    """`secrets` are names of secrets that the agent gets as variables."""
+
     id: UUID
     name: str
     attempt_count: int
     agent_command: list[str]
+    secrets: list[str]
     created_at: datetime
 
 

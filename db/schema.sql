@@ -261,6 +261,37 @@ CREATE FUNCTION public.organization_word(organization_id uuid) RETURNS text
 
 
 --
+-- Name: secrets; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.secrets (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    name text NOT NULL,
+    ciphertext bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_by uuid,
+    CONSTRAINT secrets_name_check CHECK ((name ~ '^[A-Z_][A-Z0-9_]{0,127}$'::text))
+);
+
+ALTER TABLE ONLY public.secrets FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: organizations_with_secrets(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.organizations_with_secrets() RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT DISTINCT secrets.organization_id
+    FROM public.secrets;
+END;
+
+
+--
 -- Name: sign_in_links; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -635,11 +666,13 @@ CREATE TABLE public.evaluation_trials (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
+    redactions integer DEFAULT 0 NOT NULL,
     CONSTRAINT evaluation_trials_attempt_check CHECK (((attempt >= 1) AND (attempt <= 8))),
     CONSTRAINT evaluation_trials_check CHECK (((lost_executions >= 0) AND (lost_executions <= execution))),
     CONSTRAINT evaluation_trials_check1 CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
     CONSTRAINT evaluation_trials_check2 CHECK (((reward IS NULL) OR (status = ANY (ARRAY['completed'::text, 'errored'::text, 'timed_out'::text])))),
     CONSTRAINT evaluation_trials_failure_category_check CHECK ((failure_category ~ '^[a-z][a-z0-9_]{0,63}$'::text)),
+    CONSTRAINT evaluation_trials_redactions_check CHECK ((redactions >= 0)),
     CONSTRAINT evaluation_trials_reward_check CHECK (((reward > '-Infinity'::double precision) AND (reward < 'Infinity'::double precision))),
     CONSTRAINT evaluation_trials_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'errored'::text, 'timed_out'::text, 'cancelled'::text, 'interrupted'::text])))
 );
@@ -658,6 +691,7 @@ CREATE TABLE public.evaluator_configurations (
     attempt_count integer NOT NULL,
     agent_command text[] NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    secrets text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT evaluator_configurations_agent_command_check CHECK ((cardinality(agent_command) > 0)),
     CONSTRAINT evaluator_configurations_attempt_count_check CHECK (((attempt_count >= 1) AND (attempt_count <= 8))),
     CONSTRAINT evaluator_configurations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
@@ -931,6 +965,22 @@ ALTER TABLE ONLY public.rollouts
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+
+--
+-- Name: secrets secrets_organization_id_name_key; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.secrets
+    ADD CONSTRAINT secrets_organization_id_name_key UNIQUE (organization_id, name);
+
+
+--
+-- Name: secrets secrets_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.secrets
+    ADD CONSTRAINT secrets_pkey PRIMARY KEY (organization_id, id);
 
 
 --
@@ -1386,6 +1436,14 @@ ALTER TABLE ONLY public.rollouts
 
 
 --
+-- Name: secrets secrets_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.secrets
+    ADD CONSTRAINT secrets_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
+
+
+--
 -- Name: sessions sessions_organization_id_user_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1462,6 +1520,13 @@ CREATE POLICY before_organization ON public.memberships TO agentforge_owner USIN
 --
 
 CREATE POLICY before_organization ON public.organizations TO agentforge_owner USING (true);
+
+
+--
+-- Name: secrets before_organization; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY before_organization ON public.secrets FOR SELECT TO agentforge_owner USING (true);
 
 
 --
@@ -1566,6 +1631,12 @@ ALTER TABLE public.rollouts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY search ON public.trajectory_words FOR SELECT TO agentforge_owner USING (true);
 
+
+--
+-- Name: secrets; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.secrets ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: sessions; Type: ROW SECURITY; Schema: public; Owner: -
@@ -1675,6 +1746,13 @@ CREATE POLICY tenant ON public.organizations TO agentforge_app USING ((id = ( SE
 --
 
 CREATE POLICY tenant ON public.rollouts TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: secrets tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.secrets TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
 
 
 --
@@ -1942,6 +2020,42 @@ GRANT ALL ON FUNCTION public.organization_of_member(user_id uuid, slug text) TO 
 
 REVOKE ALL ON FUNCTION public.organization_word(organization_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.organization_word(organization_id uuid) TO agentforge_app;
+
+
+--
+-- Name: TABLE secrets; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.secrets TO agentforge_app;
+
+
+--
+-- Name: COLUMN secrets.ciphertext; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(ciphertext) ON TABLE public.secrets TO agentforge_app;
+
+
+--
+-- Name: COLUMN secrets.updated_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(updated_at) ON TABLE public.secrets TO agentforge_app;
+
+
+--
+-- Name: COLUMN secrets.updated_by; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(updated_by) ON TABLE public.secrets TO agentforge_app;
+
+
+--
+-- Name: FUNCTION organizations_with_secrets(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.organizations_with_secrets() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.organizations_with_secrets() TO agentforge_app;
 
 
 --
@@ -2224,6 +2338,13 @@ GRANT UPDATE(started_at) ON TABLE public.evaluation_trials TO agentforge_app;
 --
 
 GRANT UPDATE(finished_at) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.redactions; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(redactions) ON TABLE public.evaluation_trials TO agentforge_app;
 
 
 --

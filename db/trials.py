@@ -37,6 +37,7 @@ class EvaluationTrial:
     failure_detail: str | None
     stages: Json
     metrics: Json | None
+    redactions: int
     trajectory_artifact_id: UUID | None
     created_at: datetime
     started_at: datetime | None

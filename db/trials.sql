@@ -1,7 +1,7 @@
 -- fragment: columns
   trial.id, trial.evaluation_run_id, trial.environment_version_id, trial.attempt, trial.seed, trial.status,
   trial.execution, trial.lost_executions, trial.reward, trial.failure_category, trial.failure_detail, trial.stages,
-  trial.metrics, trial.trajectory_artifact_id, trial.created_at, trial.started_at, trial.finished_at
+  trial.metrics, trial.redactions, trial.trajectory_artifact_id, trial.created_at, trial.started_at, trial.finished_at
 
 -- fragment: matches
   ($1::uuid is null or trial.environment_version_id = $1)
@@ -167,7 +167,7 @@ for update;
 -- Stores what execution $2 came to. No row when a later execution has begun or the trial has ended: a late write.
 update evaluation_trials as trial
 set status = $3, reward = $4, failure_category = $5, failure_detail = $6, stages = $7, metrics = $8,
-  trajectory_artifact_id = $9, finished_at = now()
+  trajectory_artifact_id = $9, redactions = $10, finished_at = now()
 where trial.id = $1 and trial.execution = $2 and trial.status = 'running'
 returning
 -- include: columns
@@ -176,7 +176,7 @@ returning
 -- name: attach
 -- A cancelled trial keeps the steps of the execution that was under way.
 update evaluation_trials as trial
-set trajectory_artifact_id = $3
+set trajectory_artifact_id = $3, redactions = $4
 where trial.id = $1 and trial.execution = $2 and trial.status = 'cancelled' and trial.trajectory_artifact_id is null
 returning
 -- include: columns

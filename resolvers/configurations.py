@@ -8,6 +8,7 @@ from db.errors import ConflictError, InvalidInputError
 from db.tenant import Tenant
 from resolvers.names import check_name, check_text
 from resolvers.pages import Listing, newest_first
+from resolvers.secrets import check_named
 
 MOST_ATTEMPTS = 8
 
@@ -28,11 +29,16 @@ def _check(name: str, attempt_count: int, agent_command: Sequence[str]) -> None:
         check_text(part, "agentCommand", str(index))
 
 
-async def create(tenant: Tenant, name: str, attempt_count: int, agent_command: Sequence[str]) -> EvaluatorConfiguration:
-    """Raises InvalidInputError, or ConflictError when the name is taken."""
+async def create(
+    tenant: Tenant, name: str, attempt_count: int, agent_command: Sequence[str], secrets: Sequence[str] = ()
+) -> EvaluatorConfiguration:
+    """`secrets` are names. Raises InvalidInputError, or ConflictError when the name is taken."""
     _check(name, attempt_count, agent_command)
     async with tenant.transaction() as transaction:
-        configuration = await transaction.fetch_one(configurations.CREATE, name, attempt_count, list(agent_command))
+        await check_named(transaction, secrets)
+        configuration = await transaction.fetch_one(
+            configurations.CREATE, name, attempt_count, list(agent_command), list(secrets)
+        )
     if configuration is None:
         raise ConflictError(f"There is an evaluator configuration {name!r} already.")
     return configuration

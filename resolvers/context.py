@@ -2,15 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from db.accounts import Identity
 from db.changes import Changes
 from db.tenant import Tenant
 from resolvers.loaders import Loaders
+from resolvers.secret_keys import SecretKeys
 
 #: Who holds a secret now; None when nobody does any more.
 IdentifyAgain = Callable[[], Awaitable[Identity | None]]
+NO_KEYS: Final = SecretKeys([])
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class Context:
     load: Loaders
     idempotency_key: str | None = None
     identify_again: IdentifyAgain | None = None
+    keys: SecretKeys = NO_KEYS
 
     async def still_signed_in(self) -> bool:
         """Whether the token or session with which the operation was asked for has not ended since."""
@@ -43,6 +46,7 @@ class Session:
     connection_params: dict[str, Any] = field(default_factory=dict)
     idempotency_key: str | None = None
     identify_again: IdentifyAgain | None = None
+    keys: SecretKeys = NO_KEYS
 
     async def renew(self) -> bool:
         """Asks anew who it is, with which role; False when the token or session has ended."""
@@ -55,4 +59,6 @@ class Session:
         if self.tenant is None or self.identity is None:
             raise PermissionError("nobody is signed in on this connection")
         loaders = Loaders(self.tenant)
-        return Context(self.tenant, self.identity, self.changes, loaders, self.idempotency_key, self.identify_again)
+        return Context(
+            self.tenant, self.identity, self.changes, loaders, self.idempotency_key, self.identify_again, self.keys
+        )

@@ -24,6 +24,7 @@ from db import (
     reports,
     rollouts,
     runs,
+    secrets,
     trials,
     versions,
 )
@@ -127,6 +128,7 @@ NODE = One(nodes.FIND, "id")
 ORGANIZATION = One(accounts.ORGANIZATIONS_BY_IDS, "id")
 MEMBER = One(members.BY_IDS, "id")
 TOKEN = One(accounts.TOKENS_BY_IDS, "id")
+SECRET = One(secrets.BY_IDS, "id")
 ENVIRONMENT = One(environments.BY_IDS, "id")
 ENVIRONMENT_BY_SLUG = One(environments.BY_SLUGS, "slug")
 VERSION = One(versions.BY_IDS, "id")

@@ -7,13 +7,14 @@ from typing import Annotated
 import strawberry
 
 from db.errors import InvalidInputError, NotFoundError
-from resolvers import accounts, members
+from resolvers import accounts, members, secrets
+from resolvers.context import Context
 from resolvers.ids import parse_id
-from resolvers.loaders import MEMBER, ORGANIZATION, TOKEN
+from resolvers.loaders import MEMBER, ORGANIZATION, SECRET, TOKEN
 from schema.change import OWNERS, Repeatable, change
 from schema.info import Info
 from schema.problems import Conflict, Forbidden, InvalidInput, NotFound
-from schema.viewer import ApiToken, Member, MemberRole, NewToken, Organization
+from schema.viewer import ApiToken, Member, MemberRole, NewToken, Organization, Secret
 
 MemberResult = Annotated[Member | InvalidInput | Conflict | Forbidden, strawberry.union("MemberResult")]
 RemoveMemberResult = Annotated[
@@ -21,6 +22,11 @@ RemoveMemberResult = Annotated[
 ]
 ApiTokenResult = Annotated[
     ApiToken | InvalidInput | NotFound | Conflict | Forbidden, strawberry.union("ApiTokenResult")
+]
+
+SecretResult = Annotated[Secret | InvalidInput | Conflict | Forbidden, strawberry.union("SecretResult")]
+RemoveSecretResult = Annotated[
+    Organization | InvalidInput | NotFound | Conflict | Forbidden, strawberry.union("RemoveSecretResult")
 ]
 
 
@@ -47,6 +53,28 @@ class RevokeApiTokenInput(Repeatable):
     api_token_id: strawberry.ID
 
 
+@strawberry.input
+class SetSecretInput(Repeatable):
+    name: str = strawberry.field(description="Of the variable: A-Z, 0-9 and _.")
+    value: str = strawberry.field(description="8 characters to 16 KiB. Give it as a variable of the operation.")
+
+    def asked(self, context: Context) -> dict[str, object]:
+        """A digest of a short value could be guessed."""
+        return super().asked(context) | {"value": context.keys.fingerprint(self.value)}
+
+
+@strawberry.input
+class RemoveSecretInput(Repeatable):
+    name: str
+
+
+async def _organization(info: Info) -> Organization:
+    info.context.refresh()
+    row = await info.context.load(ORGANIZATION, info.context.tenant.organization_id)
+    assert row is not None
+    return Organization.of(row)
+
+
 @strawberry.type
 class Administration:
     @change(
@@ -63,10 +91,7 @@ class Administration:
     )
     async def remove_member(self, info: Info, input: RemoveMemberInput) -> RemoveMemberResult:
         await members.remove_member(info.context.tenant, input.member_id)
-        info.context.refresh()
-        row = await info.context.load(ORGANIZATION, info.context.tenant.organization_id)
-        assert row is not None
-        return Organization.of(row)
+        return await _organization(info)
 
     @change(OWNERS, TOKEN)
     async def create_api_token(self, info: Info, input: CreateApiTokenInput) -> ApiTokenResult:
@@ -83,3 +108,14 @@ class Administration:
         if key is None:
             raise NotFoundError("There is no such token.")
         return ApiToken.of(await accounts.revoke_token(info.context.tenant, key))
+
+    @change(OWNERS, SECRET, description="Stores a value, encrypted, for agents; one that is there is replaced.")
+    async def set_secret(self, info: Info, input: SetSecretInput) -> SecretResult:
+        context = info.context
+        subject = context.identity.subject_id
+        return Secret.of(await secrets.set_secret(context.tenant, context.keys, input.name, input.value, subject))
+
+    @change(OWNERS, ORGANIZATION, description="Runs of configurations that name it fail from then on.")
+    async def remove_secret(self, info: Info, input: RemoveSecretInput) -> RemoveSecretResult:
+        await secrets.remove_secret(info.context.tenant, input.name)
+        return await _organization(info)

@@ -27,6 +27,10 @@ class Repeatable:
         default=None, description="Asked again with the same one within a day, nothing more is changed."
     )
 
+    def asked(self, context: Context) -> dict[str, object]:
+        """What tells this request from another under the same key; a digest of it is stored."""
+        return {name: value for name, value in vars(self).items() if name != "client_mutation_id"}
+
 
 class ChangeField(FieldExtension):
     """Lets the roles in `allowed` change something; `result` is the edge by which its result is found again.
@@ -97,6 +101,5 @@ def _key(info: Info, given: Repeatable) -> Key | None:
         text = f"Idempotency-Key {check_key(context.idempotency_key)} {info.path.key}"
     else:
         return None
-    asked = {name: value for name, value in vars(given).items() if name != "client_mutation_id"}
-    request = json.dumps([info.field_name, asked], sort_keys=True, default=str)
+    request = json.dumps([info.field_name, given.asked(context)], sort_keys=True, default=str)
     return Key(context.identity.subject_id, text, hashlib.sha256(request.encode()).digest())

@@ -16,4 +16,5 @@ class EvaluatorConfiguration(OverRow, Node):
     name: str
     attempt_count: int = strawberry.field(description="1 to 8 independent trials in one job.")
     agent_command: list[str]
+    secrets: list[str] = strawberry.field(description="Names of secrets that the agent gets as variables.")
     created_at: datetime

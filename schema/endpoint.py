@@ -29,7 +29,8 @@ from db.accounts import Identity
 from db.changes import Changes
 from db.errors import ForbiddenError, StatementTimeoutError
 from db.tenant import Pool, Tenant
-from resolvers.context import Session
+from resolvers.context import NO_KEYS, Session
+from resolvers.secret_keys import SecretKeys
 from schema.encoding import encode_json
 from schema.graph import graph
 from schema.leaving import WhileConnected
@@ -95,6 +96,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         pool: Pool,
         changes: Changes,
         identify: Callable[[str], Awaitable[Identity | None]],
+        keys: SecretKeys = NO_KEYS,
     ) -> None:
         protocols = [GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL]
         super().__init__(
@@ -109,6 +111,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
         self.pool = pool
         self.changes = changes
         self.identify = identify
+        self.keys = keys
         self.persisted = PersistedQueries()
         self.reading = WeakValueDictionary[UUID, asyncio.Semaphore]()
 
@@ -186,6 +189,7 @@ class GraphQLEndpoint(GraphQL[Session, None]):
             identity,
             idempotency_key=key,
             identify_again=identity and request.state.identify_again,
+            keys=self.keys,
         )
 
     async def on_ws_connect(self, context: Session) -> UnsetType:

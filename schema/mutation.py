@@ -52,6 +52,9 @@ class CreateEvaluatorConfigurationInput(Repeatable):
     name: str
     attempt_count: int
     agent_command: list[str]
+    secrets: list[str] | None = strawberry.field(
+        default=None, description="Names of secrets that the agent gets as variables."
+    )
 
 
 @strawberry.input
@@ -90,8 +93,8 @@ class Mutation(Administration):
     async def create_evaluator_configuration(
         self, info: Info, input: CreateEvaluatorConfigurationInput
     ) -> EvaluatorConfigurationResult:
-        tenant, name = info.context.tenant, input.name
-        row = await configurations.create(tenant, name, input.attempt_count, input.agent_command)
+        tenant, name, secrets = info.context.tenant, input.name, input.secrets or []
+        row = await configurations.create(tenant, name, input.attempt_count, input.agent_command, secrets)
         return EvaluatorConfiguration.of(row)
 
     @change(EDITORS, RUN)

@@ -106,6 +106,7 @@ class EvaluationTrial(OverRow, Node):
         "stages", Stage, description="The stage_* keys that the worker wrote; empty until it did."
     )
     metrics: JSON | None = stored("metrics")
+    redactions: int = strawberry.field(description="How often a secret was replaced in what the attempt left.")
     execution: int = strawberry.field(description="How often a worker has started this attempt.")
     started_at: datetime | None
     finished_at: datetime | None

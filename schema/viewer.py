@@ -7,7 +7,7 @@ from typing import Self
 
 import strawberry
 
-from db import accounts
+from db import accounts, secrets
 from db import members as member_rows
 from db.accounts import Identity
 from db.errors import ForbiddenError
@@ -15,6 +15,7 @@ from resolvers import members
 from resolvers.accounts import newest_tokens
 from resolvers.loaders import ORGANIZATION
 from resolvers.pages import fetch
+from resolvers.secrets import newest as newest_secrets
 from schema.connection import Connection, connection
 from schema.info import Info
 from schema.node import Node
@@ -62,6 +63,19 @@ class ApiToken(OverRow):
         return root.secret if isinstance(root, NewToken) else None
 
 
+@strawberry.type(description="A value that agents get as a variable of its name, and that nobody is shown again.")
+class Secret(OverRow):
+    row = secrets.Secret
+
+    id: strawberry.ID
+    name: str
+    created_at: datetime
+    updated_at: datetime = strawberry.field(description="When the value was last set.")
+    updated_by: strawberry.ID | None = strawberry.field(
+        description="The person or token that last set the value; null for an operator."
+    )
+
+
 @strawberry.type
 class Organization(OverRow, Node):
     row = accounts.Organization
@@ -76,6 +90,12 @@ class Organization(OverRow, Node):
         if info.context.identity.role != MemberRole.OWNER.value:
             raise ForbiddenError("Only an owner may see the tokens.")
         return connection(await fetch(info.context, newest_tokens(first, after)))
+
+    @strawberry.field(description="Names and times, never a value. For owners.")
+    async def secrets(self, info: Info, first: int | None = None, after: str | None = None) -> Connection[Secret]:
+        if info.context.identity.role != MemberRole.OWNER.value:
+            raise ForbiddenError("Only an owner may see the secrets.")
+        return connection(await fetch(info.context, newest_secrets(first, after)))
 
 
 @strawberry.type

@@ -95,7 +95,7 @@ async def create_version(tenant: Tenant, slug: str = "admin-console", **changes:
 
 async def create_configuration(tenant: Tenant, name: str = "scripted", attempts: int = 8) -> UUID:
     async with tenant.transaction() as transaction:
-        row = await transaction.fetch_one(configurations.CREATE, name, attempts, ["agent"])
+        row = await transaction.fetch_one(configurations.CREATE, name, attempts, ["agent"], [])
         if row is None:
             row = await transaction.fetch_one(configurations.BY_NAME, name)
     assert row is not None
@@ -154,6 +154,7 @@ async def _finish(transaction: Any, trial: EvaluationTrial, attempt: Attempt) ->
         json.dumps([{"name": name, "value": value} for name, value in attempt.stages.items()]),
         None,
         artifact.id,
+        0,
     )
     assert finished is not None
     await transaction.fetch_one(rollouts.CREATE, trial.id)

@@ -125,6 +125,7 @@ def forbidden(client: Client, verb: str) -> bool:
         "reset": f'resetEnvironment(input: {{ environmentVersionId: "{UNKNOWN_ID}", mode: NEW_WORLD }})',
         "cancel": f'cancelEvaluationRun(input: {{ evaluationRunId: "{UNKNOWN_ID}" }})',
         "manage members": f'removeMember(input: {{ memberId: "{UNKNOWN_ID}" }})',
+        "manage secrets": 'removeSecret(input: { name: "ABSENT" })',
         "manage tokens": f'revokeApiToken(input: {{ apiTokenId: "{UNKNOWN_ID}" }})',
     }
     if verb in fields:

@@ -55,21 +55,26 @@ def create(
     name: Annotated[str, typer.Argument(help="What to call it.")],
     agent: Annotated[str, typer.Option(help=AGENT_HELP)],
     attempts: Attempts = 8,
+    secret: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A secret that the agent gets as a variable; repeatable.")
+    ] = None,
     organization: Organization = None,
     as_json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
     """Name an agent's command line, for `agentforge evaluate SLUG --configuration NAME`."""
     command = split_command(agent)
-    made = run(_create(load_settings(data_dir, organization), name, attempts, command))
+    made = run(_create(load_settings(data_dir, organization), name, attempts, command, secret or []))
     if as_json:
-        print_json({"id": str(made.id), "name": made.name, "attemptCount": made.attempt_count})
+        print_json({"id": str(made.id), "name": made.name, "attemptCount": made.attempt_count, "secrets": made.secrets})
     else:
         print_text(f"Configuration {made.name} ({made.id}): {made.attempt_count} attempts")
 
 
-async def _create(settings: "Settings", name: str, attempts: int, command: list[str]) -> "EvaluatorConfiguration":
+async def _create(
+    settings: "Settings", name: str, attempts: int, command: list[str], secrets: list[str]
+) -> "EvaluatorConfiguration":
     from resolvers import configurations
 
     async with open_organization(settings, settings.organization) as tenant:
-        return await configurations.create(tenant, name, attempts, command)
+        return await configurations.create(tenant, name, attempts, command, secrets)

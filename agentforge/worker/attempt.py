@@ -8,11 +8,13 @@ from agentforge.worker.evaluation import evaluate
 from agentforge.worker.files import keep_files, read_trajectory
 from agentforge.worker.log import Log, LogStream
 from agentforge.worker.outcome import (
+    REDACTION_FAILED,
     Ending,
     EvaluatorFailedError,
     Outcome,
     Score,
     conclude,
+    not_redacted,
     short_detail,
 )
 from agentforge.worker.processes import CannotStartError, Process, describe_exit
@@ -50,13 +52,15 @@ class _Execution:
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
         self._limits = attempt.manifest.limits
-        self._passed = passed_variables()
-        self._redactor = Redactor(self._passed.values())
-        self._log = Log(self._limits.log_bytes)
+        self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        passed = passed_variables()
+        self._passed = {**passed, **attempt.secrets}
+        values = [*passed.values(), *attempt.secrets.values()]
+        self._redactor = Redactor(values, lambda: self._decide(REDACTION_FAILED))
+        self._log = Log(self._limits.log_bytes, self._redactor)
         self._room = Room(attempt)
         self._recorder = Recorder(self._room.steps, self._limits.observation_bytes, self._redactor)
         self._output_left = OUTPUT_BYTES
-        self._verdict: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
 
     def close(self) -> None:
         self._recorder.close()
@@ -130,6 +134,10 @@ class _Execution:
             self._decide(Ending("errored", "output_limit", f"the agent wrote more than {OUTPUT_BYTES} bytes"))
 
     async def outcome(self, ending: Ending, score: Score) -> Outcome:
+        outcome = await self._redacted(ending, score)
+        return not_redacted(self._redactor.failure) if self._redactor.failure else outcome
+
+    async def _redacted(self, ending: Ending, score: Score) -> Outcome:
         trajectory = await asyncio.to_thread(read_trajectory, self._room.workspace, self._redactor)
         patterns, most_bytes = self._attempt.manifest.artifacts, self._limits.artifact_bytes
         kept = await asyncio.to_thread(keep_files, self._room.workspace, patterns, most_bytes, self._redactor)
@@ -147,4 +155,6 @@ class _Execution:
             agent_trajectory=None if trajectory is None else trajectory.content,
             atif=await atif.judge(trajectory),
             files=kept.files,
+            # Last, when everything has been redacted.
+            redactions=self._redactor.count,
         )

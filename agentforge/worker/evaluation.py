@@ -58,18 +58,20 @@ async def evaluate(room: Room, log: Log, redactor: Redactor) -> Score:
         raise EvaluatorFailedError(f"the evaluator {describe_exit(code)}")
     if output.is_too_long:
         raise EvaluatorFailedError(f"the evaluator printed more than {_OUTPUT_BYTES} bytes")
-    return parse_score(redactor.data(bytes(output.data)))
+    return parse_score(bytes(output.data), redactor)
 
 
-def parse_score(output: bytes) -> Score:
+def parse_score(output: bytes, redactor: Redactor) -> Score:
     """Reads the evaluator's stdout: one JSON object. Raises EvaluatorFailedError saying what is wrong."""
     try:
-        value: JsonValue = json.loads(
+        printed: JsonValue = json.loads(
             output.decode(),
             parse_constant=_refuse_constant,
             parse_float=_finite,
             object_pairs_hook=_unique_keys,
         )
+        # Before any of it is looked at or cut, and as values: in the text a number could not be replaced.
+        value = redactor.json(printed)
     except (ValueError, RecursionError) as error:
         raise EvaluatorFailedError(f"stdout is not one JSON object: {error}") from error
     if not isinstance(value, dict):

@@ -21,6 +21,7 @@ from agentforge.worker.records import SupersededError
 from db.jobs import RunJob
 from db.tenant import Pool, Tenant
 from db.trials import TRIAL_OPEN, EvaluationTrial
+from resolvers.secret_keys import SecretKeys
 
 log = structlog.get_logger()
 
@@ -39,6 +40,7 @@ class Executor:
     directory: Path
     concurrency: int
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    keys: SecretKeys = field(default_factory=lambda: SecretKeys([]))
     places: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +76,7 @@ class Executor:
         await records.fail_run(tenant, run_job.evaluation_run_id, f"unexpected error, logged as {error_id}")
 
     async def _run(self, tenant: Tenant, run_job: RunJob, context: Context) -> None:
-        plan = await start_run(tenant, run_job.evaluation_run_id, self.directory / "bundles")
+        plan = await start_run(tenant, run_job.evaluation_run_id, self.directory / "bundles", self.keys)
         if plan is None:
             return
         log.info("run_started", attempts=len(plan.trials))
@@ -124,6 +126,7 @@ class Executor:
                 attempt=trial.attempt,
                 bundle=plan.bundle,
                 directory=directory,
+                secrets=plan.secrets,
             )
             return await execute(attempt, stop)
         finally:

@@ -4,18 +4,19 @@ import codecs
 from collections.abc import Callable
 from typing import Any, Final
 
-from agentforge.worker.redaction import RedactingStream, Redactor
-from agentforge.worker.text import cut_middle
+from agentforge.worker.redaction import MARGIN, RedactingStream, Redactor
 
 _LONGEST_LINE: Final = 65_536  # characters; a longer line is broken
 _REPLACEMENT: Final = "\ufffd"
 
 
 class Log:
-    """Keeps both ends of a text, `limit` bytes of UTF-8 in all when asked for it."""
+    """Keeps both ends of a text, `limit` bytes of UTF-8 in all when asked for it, without keys."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, redactor: Redactor) -> None:
         self._limit = limit
+        self._redactor = redactor
+        self._kept = limit + MARGIN
         self._head = bytearray()
         self._tail = bytearray()
         self._total = 0
@@ -23,16 +24,15 @@ class Log:
     def add(self, text: str) -> None:
         data = text.encode("utf-8", "backslashreplace")
         self._total += len(data)
-        self._head += data[: self._limit - len(self._head)]
+        self._head += data[: self._kept - len(self._head)]
         self._tail += data
-        if len(self._tail) > 2 * self._limit:
-            del self._tail[: -self._limit]
+        if len(self._tail) > 2 * self._kept:
+            del self._tail[: -self._kept]
 
     def text(self) -> str:
         """Returns everything, or both ends around a note of how many bytes were cut."""
-        if self._total <= self._limit:
-            return self._head.decode()
-        return cut_middle(bytes(self._head), bytes(self._tail), self._total, self._limit).decode()
+        head, tail = bytes(self._head), bytes(self._tail[-self._kept :])
+        return self._redactor.ends(head, tail, self._total, self._limit).decode()
 
 
 class _Replacing(codecs.BufferedIncrementalDecoder):

@@ -20,7 +20,7 @@ class Outcome:
 
     `reward` None is unscored. `metrics` is whatever else the evaluator printed. `agent_trajectory` is the
     trajectory.json that the agent left, byte for byte but for secrets; `atif` says what it is, also where it was not
-    kept. `files` are those that the manifest asks for.
+    kept. `files` are those that the manifest asks for. `redactions` is how often a secret was replaced.
     """
 
     status: Status
@@ -34,6 +34,7 @@ class Outcome:
     agent_trajectory: bytes | None
     atif: AtifVerdict | None = None
     files: tuple[KeptFile, ...] = ()
+    redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,24 @@ class Ending:
     def is_scored(self) -> bool:
         """Whether the evaluator runs: the agent had its say, to its own end or that of its time."""
         return self.status in ("completed", "timed_out")
+
+
+REDACTION_FAILED: Final = Ending("errored", "redaction_failed")
+
+
+def not_redacted(error: str) -> Outcome:
+    """What is kept where secrets could not be taken out: nothing but the kind of the error."""
+    return Outcome(
+        status=REDACTION_FAILED.status,
+        reward=None,
+        failure_category=REDACTION_FAILED.category,
+        failure_detail=f"secrets could not be redacted ({error}), so nothing of the attempt is kept",
+        stages=(),
+        metrics={},
+        log="",
+        steps=[],
+        agent_trajectory=None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

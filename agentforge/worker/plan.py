@@ -2,17 +2,20 @@
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from db import bundles, configurations, runs, trials, versions
+from db.errors import ConflictError, NotFoundError
 from db.tenant import Tenant
 from db.trials import EvaluationTrial
 from resolvers.bundles import BundleError, unpack_bundle, unpacked_bundle
 from resolvers.manifest import Manifest, parse_manifest
+from resolvers.secret_keys import SecretKeys
+from resolvers.secrets import read_secrets
 
 
 class CannotRunError(RuntimeError):
@@ -21,15 +24,16 @@ class CannotRunError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that executing a run's attempts needs."""
+    """Everything that executing a run's attempts needs; `secrets` are variables of its agents."""
 
     trials: list[EvaluationTrial]
     manifest: Manifest
     agent_command: tuple[str, ...]
     bundle: Path | None
+    secrets: dict[str, str] = field(repr=False)
 
 
-async def start_run(tenant: Tenant, run_id: UUID, cache: Path) -> Plan | None:
+async def start_run(tenant: Tenant, run_id: UUID, cache: Path, keys: SecretKeys) -> Plan | None:
     """Mark the run as running and read what it needs; None when it is unknown or has ended.
 
     Raises CannotRunError.
@@ -45,8 +49,12 @@ async def start_run(tenant: Tenant, run_id: UUID, cache: Path) -> Plan | None:
         manifest = parse_manifest(json.loads(version.manifest))
     except ValidationError as error:
         raise CannotRunError(f"the manifest cannot be executed: {error.errors()[0]['msg']}") from error
+    try:
+        secrets = await read_secrets(tenant, keys, configuration.secrets)
+    except (NotFoundError, ConflictError) as error:
+        raise CannotRunError(error.message) from error
     bundle = await _unpack(tenant, version.bundle_sha256, cache) if version.bundle_sha256 else None
-    return Plan(attempts, manifest, tuple(configuration.agent_command), bundle)
+    return Plan(attempts, manifest, tuple(configuration.agent_command), bundle, secrets)
 
 
 async def _unpack(tenant: Tenant, sha256: str, cache: Path) -> Path:

@@ -58,7 +58,7 @@ async def finish(tenant: Tenant, trial: EvaluationTrial, outcome: Outcome) -> No
             await _finish_running(transaction, trial, outcome, artifact_id)
         elif held.status == TrialStatus.CANCELLED and held.trajectory_artifact_id is None:
             artifact_id = await _store_artifact(transaction, trial, outcome)
-            await transaction.fetch_one(trials.ATTACH, trial.id, trial.execution, artifact_id)
+            await transaction.fetch_one(trials.ATTACH, trial.id, trial.execution, artifact_id, outcome.redactions)
         else:
             raise SupersededError
 
@@ -104,6 +104,7 @@ async def _finish_running(
         json.dumps([{"name": name, "value": value} for name, value in outcome.stages], separators=(",", ":")),
         json.dumps(outcome.metrics),
         artifact_id,
+        outcome.redactions,
     )
     if outcome.status != "cancelled":
         await transaction.fetch_one(rollouts.CREATE, trial.id)

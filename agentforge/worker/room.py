@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,7 @@ class Attempt:
     """One execution of an agent.
 
     `bundle` is the environment's unpacked folder, shared and only read; `directory` is empty, of this
-    execution alone, and removed by the caller.
+    execution alone, and removed by the caller. `secrets` are variables of the agent's process, and of no other.
     """
 
     manifest: Manifest
@@ -32,6 +32,7 @@ class Attempt:
     attempt: int
     bundle: Path | None
     directory: Path
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def substitute(command: Sequence[str], values: Mapping[str, str]) -> list[str]:

@@ -36,6 +36,7 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
     stopping = asyncio.Event()
+    keys = settings.encryption_keys()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     watch = asyncio.create_task(_set_without(supervisor, stopping)) if supervisor else None
@@ -46,7 +47,7 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
             async with open_pool(url, application_name="agentforge worker", max_size=settings.concurrency + 4) as pool:
                 began = True
                 log.info("worker_started", concurrency=settings.concurrency, directory=str(directory))
-                await _take_jobs(settings, pool, Executor(pool, directory, settings.concurrency, stopping))
+                await _take_jobs(settings, pool, Executor(pool, directory, settings.concurrency, stopping, keys))
         except _DATABASE_GONE as error:
             if not began:
                 raise

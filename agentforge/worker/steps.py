@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from agentforge.worker.redaction import Redactor
-from agentforge.worker.text import truncate_middle
 
 COMMAND_BYTES: Final = 1024 * 1024
 
@@ -45,16 +44,16 @@ class Recorder:
 
     def hold(self, command: str) -> str:
         """Returns a command as it will be kept, for a request that waits for its answer."""
-        held = truncate_middle(self._redactor.text(command), COMMAND_BYTES)
+        held = self._redactor.shortened(command, COMMAND_BYTES)
         self.size += len(held)
         return held
 
     def add(self, tool: str, command: str, observation: str) -> None:
         step = Step(
             step=len(self.steps) + 1,
-            tool=truncate_middle(self._redactor.text(tool), self._observation_bytes),
-            command=truncate_middle(self._redactor.text(command), COMMAND_BYTES),
-            observation=truncate_middle(self._redactor.text(observation), self._observation_bytes),
+            tool=self._redactor.shortened(tool, self._observation_bytes),
+            command=self._redactor.shortened(command, COMMAND_BYTES),
+            observation=self._redactor.shortened(observation, self._observation_bytes),
         )
         self.steps.append(step)
         self.size += self._file.write(encode_step(step) + "\n")

@@ -1,11 +1,13 @@
 """Settings come from the environment, and secrets stay out of what is printed."""
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from pydantic import ValidationError
 
 from agentforge.settings import Settings
+from resolvers.secret_keys import SecretKeys
 
 
 def test_defaults_need_no_environment() -> None:
@@ -39,6 +41,23 @@ def test_addresses_of_databases_are_not_in_the_repr() -> None:
         database_url="postgresql://agentforge_app:hunter2@db/x", owner_database_url="postgresql://o:hunter2@db/x"
     )
     assert "hunter2" not in repr(settings) + str(settings)
+
+
+def test_keys_are_not_in_the_repr_and_not_in_what_is_told_of_bad_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = SecretKeys.new(), SecretKeys.new()
+    monkeypatch.setenv("AGENTFORGE_SECRET_KEYS", f"{first}, {second}")
+    settings = Settings()
+    told = repr(settings) + str(settings) + repr(settings.model_dump()) + repr(settings.encryption_keys())
+    assert first not in told
+    assert second not in told
+    sealed = SecretKeys([first]).seal(UUID(int=1), "API_KEY", "a value")
+    assert settings.encryption_keys().open(UUID(int=1), "API_KEY", sealed) == "a value"
+    monkeypatch.setenv("AGENTFORGE_SECRET_KEYS", f"{first},{second[:-4]}")
+    with pytest.raises(ValidationError, match="key 2 of 2 is not 32 bytes") as refused:
+        Settings()
+    assert [one["loc"] for one in refused.value.errors()] == [("secret_keys",)]
+    assert first not in str(refused.value)
+    assert second[:20] not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ TENANT_TABLES = {
     "idempotency_keys",
     "memberships",
     "rollouts",
+    "secrets",
     "sessions",
     "sign_in_links",
     "trajectory_artifacts",
@@ -44,8 +45,8 @@ GRANTS = {
     "evaluation_trials": {
         "INSERT",
         "SELECT",
-        "UPDATE (execution, failure_category, failure_detail, finished_at, lost_executions, metrics, reward, stages, "
-        "started_at, status, trajectory_artifact_id)",
+        "UPDATE (execution, failure_category, failure_detail, finished_at, lost_executions, metrics, redactions, "
+        "reward, stages, started_at, status, trajectory_artifact_id)",
     },
     "evaluator_configurations": {"INSERT", "SELECT"},
     "idempotency_keys": {"DELETE", "INSERT", "SELECT", "UPDATE (result_id)"},
@@ -53,6 +54,7 @@ GRANTS = {
     "organizations": {"INSERT", "SELECT"},
     "rollouts": {"INSERT", "SELECT"},
     "schema_migrations": {"SELECT"},
+    "secrets": {"DELETE", "INSERT", "SELECT", "UPDATE (ciphertext, updated_at, updated_by)"},
     "sessions": {"DELETE", "INSERT", "SELECT (created_at, expires_at, id, organization_id, user_id)"},
     "sign_in_links": {"INSERT"},
     "trajectory_artifacts": {"INSERT", "SELECT"},
@@ -66,6 +68,7 @@ SECURITY_DEFINERS = {
     "identify(bytea)",
     "organization_by_slug(text)",
     "organization_of_member(uuid,text)",
+    "organizations_with_secrets()",
     "redeem_sign_in_link(bytea)",
     "set_password(uuid,text)",
     "sign_in_candidate(text)",

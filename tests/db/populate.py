@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from db import accounts, bundles, environments, idempotency, runs, versions
+from db import accounts, bundles, environments, idempotency, runs, secrets, versions
 from db.runs import EvaluationRun
 from db.tenant import Tenant, fetch_before_organization
 from db.trials import EvaluationTrial
@@ -25,6 +25,7 @@ class Contents:
     tenant: Tenant
     user_id: UUID
     token_id: UUID
+    secret_id: UUID
     environment_id: UUID
     version: EnvironmentVersion
     configuration_id: UUID
@@ -74,11 +75,14 @@ async def populate(tenant: Tenant, name: str) -> Contents:
     async with tenant.transaction() as transaction:
         assert trial.trajectory_artifact_id
         file_id, _ = await leave_files(transaction, trial.trajectory_artifact_id)
+        (secret,) = await transaction.fetch(secrets.PUT, "API_KEY", name.encode(), user_id)
+    async with tenant.transaction() as transaction:
         (bare_run,) = await transaction.fetch(runs.CREATE, version.id, configuration_id, "evaluation", None, 0, 1)
     return Contents(
         tenant=tenant,
         user_id=user_id,
         token_id=token_id,
+        secret_id=secret.id,
         environment_id=version.environment_id,
         version=version,
         configuration_id=configuration_id,

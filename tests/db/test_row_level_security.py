@@ -72,7 +72,7 @@ async def test_other_policies_are_the_owner_s_alone(catalog: Connection) -> None
     assert {row["tablename"]: row["roles"] for row in others} == {
         table: ["agentforge_owner"]
         for table in (
-            *("api_tokens", "memberships", "organizations", "sessions", "sign_in_links", "users"),
+            *("api_tokens", "memberships", "organizations", "secrets", "sessions", "sign_in_links", "users"),
             "trajectory_words",
         )
     }
@@ -129,6 +129,7 @@ async def test_foreign_keys_between_tenant_tables_carry_the_organization(
         "evaluator_configurations",
         "idempotency_keys",
         "memberships",
+        "secrets",
     }
     assert to_others == {
         *((table, "organizations", "organization_id") for table in roots),

@@ -20,6 +20,7 @@ from db import (
     reports,
     rollouts,
     runs,
+    secrets,
     trials,
     versions,
 )
@@ -126,11 +127,12 @@ async def test_another_organization_s_runs_and_trials_are_out_of_reach(
         (runs.SET_JOB, [open_run, 1]),
         (runs.FINISH, [open_run, "cancelled", "[]", 0, None]),
         (trials.CLAIM, [queued.id, queued.execution]),
-        (trials.FINISH, [queued.id, queued.execution, "completed", 1.0, None, None, "[]", None, None]),
+        (trials.FINISH, [queued.id, queued.execution, "completed", 1.0, None, None, "[]", None, None, 0]),
         (trials.INTERRUPT, [queued.id, queued.execution, None]),
-        (trials.ATTACH, [claimed.id, claimed.execution, None]),
+        (trials.ATTACH, [claimed.id, claimed.execution, None, 0]),
         (trials.END_OPEN, [open_run, "cancelled", "cancelled", None]),
         (accounts.REVOKE_TOKEN, [ours.token_id]),
+        (secrets.SEAL_AGAIN, [ours.secret_id, b"another"]),
     ]
     for query, arguments in attempts:
         async with rival.transaction() as transaction:
@@ -185,6 +187,11 @@ def reads(ours: Contents) -> list[Statement]:
         (accounts.TOKENS, []),
         (accounts.TOKENS_BY_IDS, [[ours.token_id]]),
         (accounts.ORGANIZATIONS_BY_IDS, [[ours.tenant.organization_id]]),
+        (secrets.BY_IDS, [[ours.secret_id]]),
+        (secrets.BY_NAMES, [["API_KEY"]]),
+        (secrets.IN_ORDER, []),
+        (secrets.PAGE, [None, 10]),
+        (secrets.SEALED, [["API_KEY"]]),
         (reports.CAPABILITY_GAPS, [None] * 5),
         (reports.PARTIAL_REWARDS, [None] * 5),
         (reports.PARTIAL_REWARDS_OF_VERSIONS, [[version.id]]),

@@ -33,7 +33,7 @@ async def finish(
 ) -> EvaluationTrial | None:
     async with tenant.transaction() as transaction:
         return await transaction.fetch_one(
-            trials.FINISH, trial.id, execution, status, reward, None, None, "[]", None, None
+            trials.FINISH, trial.id, execution, status, reward, None, None, "[]", None, None, 0
         )
 
 
@@ -102,12 +102,13 @@ async def test_what_is_open_is_ended_and_keeps_its_steps(acme: Tenant) -> None:
         assert {trial.id for trial in cancelled} == {running.id, queued.id}
         artifact = await transaction.fetch_one(artifacts.CREATE, running.id, "trial-2.json", '""', "[]", 0, None)
         assert artifact is not None
-        assert await transaction.fetch(trials.ATTACH, running.id, 0, artifact.id) == []
-        attached = await transaction.fetch_one(trials.ATTACH, running.id, 1, artifact.id)
+        assert await transaction.fetch(trials.ATTACH, running.id, 0, artifact.id, 0) == []
+        attached = await transaction.fetch_one(trials.ATTACH, running.id, 1, artifact.id, 3)
         assert attached is not None
         assert (attached.status, attached.trajectory_artifact_id) == ("cancelled", artifact.id)
-        assert await transaction.fetch(trials.ATTACH, running.id, 1, artifact.id) == []
-        assert await transaction.fetch(trials.ATTACH, ended.id, 1, artifact.id) == []
+        assert attached.redactions == 3
+        assert await transaction.fetch(trials.ATTACH, running.id, 1, artifact.id, 0) == []
+        assert await transaction.fetch(trials.ATTACH, ended.id, 1, artifact.id, 0) == []
     assert await stored(acme, ended) == ended
 
 

@@ -12,16 +12,18 @@ from db.accounts import Identity
 from db.changes import Changes
 from db.tenant import Tenant
 from resolvers.context import Session
+from resolvers.secret_keys import SecretKeys
 from schema.encoding import encode_json
 from schema.graph import graph
 
 SUBJECT = UUID(int=7)
+KEYS = SecretKeys([SecretKeys.new()])
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
 def session(tenant: Tenant, role: str = "member", changes: Changes | None = None) -> Session:
     identity = Identity(tenant.organization_id, SUBJECT, "ada@example.org", role)
-    return Session(changes or Changes(), tenant, identity)
+    return Session(changes or Changes(), tenant, identity, keys=KEYS)
 
 
 async def execute(tenant: Tenant, text: str, role: str = "member", **variables: Any) -> ExecutionResult:

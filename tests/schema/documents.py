@@ -1,7 +1,7 @@
 """Documents that ask for every field of the graph between them."""
 
 TRIAL = """
-id attempt seed status reward failureCategory failureDetail stages { name value } metrics execution
+id attempt seed status reward failureCategory failureDetail stages { name value } metrics redactions execution
 startedAt finishedAt run { id } environmentVersion { id } rollout { id }
 trajectory {
   artifactId artifactUrl agentTrajectoryUrl log stepCount
@@ -44,7 +44,7 @@ REPORTS = """query($id: ID!) {
   partialRewards(filter: { environmentVersionId: $id }) { stage trials mean min max full }
 }"""
 CONFIGURATIONS = """query {
-  evaluatorConfigurations { totalCount edges { node { id name attemptCount agentCommand createdAt } } }
+  evaluatorConfigurations { totalCount edges { node { id name attemptCount agentCommand secrets createdAt } } }
   environment(slug: "mail") { id }
   viewer { id email role organization { id slug name } }
 }"""
@@ -62,6 +62,7 @@ COMPARISON = """query($ids: [ID!]!) { compareTrials(ids: $ids) {
 ADMINISTRATION = """{ viewer { organization {
   members { totalCount edges { node { id email role createdAt } } }
   apiTokens { totalCount edges { node { id name role createdAt expiresAt revokedAt secret } } }
+  secrets { totalCount edges { node { id name createdAt updatedAt updatedBy } } }
 } } }"""
 
 ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, COMPARISON, ADMINISTRATION)

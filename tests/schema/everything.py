@@ -75,7 +75,7 @@ def valid_inputs(world: World) -> dict[str, Any]:
     (queued,) = [run for run in world.runs if run.row.status == "queued"]
     return {
         "slug": "made-by-mutation",
-        "name": "Made by mutation",
+        "name": "MADE_BY_MUTATION",
         "environmentId": str(world.environments[0].id),
         "manifest": {"task": "t", "world": {"command": ["w"]}, "evaluator": {"command": ["e"]}},
         "bundleSha256": None,
@@ -91,6 +91,8 @@ def valid_inputs(world: World) -> dict[str, Any]:
         "memberId": str(world.members[-1].id),
         "apiTokenId": str(world.tokens[-1].id),
         "days": 30,
+        "secrets": [],
+        "value": "a value of eight",
         "clientMutationId": None,
     }
 

@@ -84,6 +84,7 @@ def expected_trial(run: Run, trial: Trial, answered: dict[str, Any]) -> dict[str
         "failureDetail": outcome.detail,
         "stages": stages(trial),
         "metrics": outcome.metrics,
+        "redactions": 0,
         "execution": int(started),
         "startedAt": text(row.started_at),
         "finishedAt": text(row.finished_at),
@@ -187,6 +188,7 @@ async def test_configurations_and_the_viewer(world: World) -> None:
             "name": row.name,
             "attemptCount": row.attempt_count,
             "agentCommand": ["{python}", "agent.py", "{task}"],
+            "secrets": [],
             "createdAt": text(row.created_at),
         }
         for row in reversed(world.configurations)

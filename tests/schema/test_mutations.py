@@ -47,6 +47,8 @@ ALLOWED = {
     "removeMember": OWNERS,
     "createApiToken": OWNERS,
     "revokeApiToken": OWNERS,
+    "setSecret": OWNERS,
+    "removeSecret": OWNERS,
 }
 
 

@@ -50,7 +50,7 @@ async def finish(tenant: Tenant, run: Run, index: int, reward: float | None, sta
             assert claimed is not None
             now = claimed
         assert await transaction.fetch_one(
-            trials.FINISH, trial.id, now.execution, status, reward, None, None, "[]", None, None
+            trials.FINISH, trial.id, now.execution, status, reward, None, None, "[]", None, None, 0
         )
 
 

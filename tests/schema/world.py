@@ -144,6 +144,7 @@ async def _finish(transaction: Transaction, trial: EvaluationTrial, outcome: Out
         stages,
         metrics,
         artifact.id,
+        0,
     )
     await transaction.fetch_one(rollouts.CREATE, trial.id)
 
@@ -196,7 +197,7 @@ async def add_run(
 async def create_configuration(tenant: Tenant, name: str, attempts: int) -> EvaluatorConfiguration:
     command = ["{python}", "agent.py", "{task}"]
     async with tenant.transaction() as transaction:
-        row = await transaction.fetch_one(configurations.CREATE, name, attempts, command)
+        row = await transaction.fetch_one(configurations.CREATE, name, attempts, command, [])
     assert row is not None
     return row
 

@@ -26,6 +26,8 @@ from db.versions import EnvironmentVersion
 from resolvers import environments
 from resolvers import runs as run_operations
 from resolvers import versions as version_operations
+from resolvers.context import NO_KEYS
+from resolvers.secret_keys import SecretKeys
 from tests.factory import MANIFEST
 from tests.worker.conftest import ECHO_WORLD
 
@@ -62,11 +64,13 @@ async def run_and_trials(tenant: Tenant, run_id: UUID) -> tuple[EvaluationRun, l
 
 
 @asynccontextmanager
-async def working(database: DatabaseUrls, folder: Path, *, drain: bool) -> AsyncIterator[Executor]:
+async def working(
+    database: DatabaseUrls, folder: Path, *, drain: bool, keys: SecretKeys = NO_KEYS
+) -> AsyncIterator[Executor]:
     """A worker in this process; with `drain` the block ends when the queue is empty."""
     await asyncio.to_thread((folder / "bundles").mkdir, parents=True)
     async with asyncpg.create_pool(database.app, min_size=1, max_size=8) as pool:
-        manager, executor = queue_manager(pool), Executor(pool, folder, concurrency=2)
+        manager, executor = queue_manager(pool), Executor(pool, folder, concurrency=2, keys=keys)
         manager.entrypoint(ENTRYPOINT, accepts_context=True)(executor)
         serving = asyncio.create_task(
             manager.run(
@@ -87,8 +91,8 @@ async def working(database: DatabaseUrls, folder: Path, *, drain: bool) -> Async
                 await serving
 
 
-async def drained(database: DatabaseUrls, folder: Path) -> None:
-    async with working(database, folder, drain=True):
+async def drained(database: DatabaseUrls, folder: Path, keys: SecretKeys = NO_KEYS) -> None:
+    async with working(database, folder, drain=True, keys=keys):
         pass
 
 
