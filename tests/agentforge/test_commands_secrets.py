@@ -106,7 +106,7 @@ async def test_keys_are_rotated_in_one_organization_or_in_all(
 
 
 async def test_a_configuration_is_given_its_secrets(database: DatabaseUrls, acme: Tenant, key: str) -> None:
-    variables = {"AGENTFORGE_DATABASE_URL": database.app, "AGENTFORGE_ORGANIZATION": "acme"}
+    variables: dict[str, Any] = {"AGENTFORGE_DATABASE_URL": database.app, "AGENTFORGE_ORGANIZATION": "acme"}
     create = ("configuration", "create", "keyed", "--agent", "agent", "--secret", "API_KEY", "--json")
     refused = await agentforge(*create, **variables)
     assert (refused.code, refused.out) == (2, "")

@@ -69,7 +69,7 @@ async def test_another_organization_s_secrets(acme: Tenant, rival: Tenant) -> No
     await answer(acme, SET, name="API_KEY", value=VALUE)
     assert await listed(rival) == []
     assert (await answer(rival, REMOVE, name="API_KEY"))["__typename"] == "NotFound"
-    configuration = {"name": "c", "attemptCount": 1, "agentCommand": ["agent"], "secrets": ["API_KEY"]}
+    configuration: dict[str, Any] = {"name": "c", "attemptCount": 1, "agentCommand": ["agent"], "secrets": ["API_KEY"]}
     assert (await answer(rival, CREATE, **configuration))["field"] == ["input", "secrets", "0"]
     await answer(rival, SET, name="API_KEY", value="another value")
     assert (await answer(rival, REMOVE, name="API_KEY"))["__typename"] == "Organization"
@@ -77,7 +77,7 @@ async def test_another_organization_s_secrets(acme: Tenant, rival: Tenant) -> No
 
 
 async def test_a_configuration_shows_the_names_to_everybody(acme: Tenant) -> None:
-    configuration = {"name": "c", "attemptCount": 1, "agentCommand": ["agent"], "secrets": ["API_KEY"]}
+    configuration: dict[str, Any] = {"name": "c", "attemptCount": 1, "agentCommand": ["agent"], "secrets": ["API_KEY"]}
     refused = await answer(acme, CREATE, "member", **configuration)
     assert refused == {
         "__typename": "InvalidInput",
@@ -134,7 +134,7 @@ async def test_no_log_tells_a_value(acme: Tenant, monkeypatch: pytest.MonkeyPatc
         raise RuntimeError("the database is on fire")
 
     monkeypatch.setattr(secrets, "set_secret", fail)
-    asked = (
+    asked: tuple[tuple[str, dict[str, Any]], ...] = (
         (SET, {"i": {"name": "API_KEY", "value": VALUE}}),
         # Also where the value stands in the document itself, which errors point into.
         (f"mutation {{ answer: setSecret(input: {json.dumps(VALUE)}) {{ __typename }} }}", {}),
