@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import resource
 import subprocess
 import sys
 import tarfile
@@ -201,7 +200,6 @@ except BundleError as error:
 """
 
 
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_DATA"), reason="needs a limit on a process's memory")
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from agentforge.worker.redaction import Redactor
 ALL = ("**",)
 MANY = 10**9
 PLAIN = Redactor([])
+NOBODY = 65534
 
 
 def keep(workspace: Path, *patterns: str, most_bytes: int = MANY) -> dict[str, bytes | str | None]:
@@ -147,18 +149,30 @@ def test_folders_within_folders_without_end(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read_is_listed(tmp_path: Path) -> None:
-    put(tmp_path, "a", "b/c")
-    (tmp_path / "a").chmod(0)
-    (tmp_path / "b").chmod(0)
+@pytest.fixture
+def bound_by_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder, for somebody who may not read everything: root becomes nobody for as long as the test runs."""
+    # From inside: the folders above it are root's alone.
+    monkeypatch.chdir(tmp_path)
+    user = os.geteuid()
+    if user == 0:
+        os.chown(tmp_path, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    yield Path()
+    os.seteuid(user)
+
+
+def test_what_may_not_be_read_is_listed(bound_by_permissions: Path) -> None:
+    put(bound_by_permissions, "a", "b/c")
+    (bound_by_permissions / "a").chmod(0)
+    (bound_by_permissions / "b").chmod(0)
     try:
-        assert keep(tmp_path, *ALL) == {
+        assert keep(bound_by_permissions, *ALL) == {
             "a": "cannot be read: Permission denied",
             "b/": "a folder that cannot be read: Permission denied",
         }
     finally:
-        (tmp_path / "b").chmod(0o700)
+        (bound_by_permissions / "b").chmod(0o700)
 
 
 def test_secrets_are_taken_out_of_contents_and_names(tmp_path: Path) -> None:
