@@ -95,3 +95,10 @@ class Settings(BaseSettings):
         from resolvers.secret_keys import SecretKeys
 
         return SecretKeys.parse(None if self.secret_keys is None else self.secret_keys.get_secret_value())
+
+    stop_seconds: float = Field(
+        default=5.0,
+        ge=0,
+        le=86_400,
+        description="Seconds that attempts have to end when their worker is told to stop, before they are handed back.",
+    )

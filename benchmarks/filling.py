@@ -41,8 +41,9 @@ insert into evaluation_trials (organization_id, evaluation_run_id, environment_v
 insert into environment_version_stages (organization_id, environment_version_id, stage)
   select organization_id, id, stage from environment_versions,
     unnest(array['stage_login', 'stage_inventory', 'stage_cart', 'stage_checkout']) stage where organization_id = $org;
-insert into rollouts (organization_id, evaluation_trial_id, evaluation_run_id, environment_version_id, seed, reward)
-  select $org, id, evaluation_run_id, environment_version_id, seed, reward from evaluation_trials
+insert into rollouts (organization_id, evaluation_trial_id, execution, evaluation_run_id, environment_version_id,
+  seed, reward)
+  select $org, id, execution, evaluation_run_id, environment_version_id, seed, reward from evaluation_trials
   where organization_id = $org;
 reset session_replication_role;
 """

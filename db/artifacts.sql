@@ -1,6 +1,6 @@
 -- name: create
-insert into trajectory_artifacts (evaluation_trial_id, name, log, steps, step_count, agent_trajectory)
-values ($1, $2, $3, $4, $5, $6)
+insert into trajectory_artifacts (evaluation_trial_id, execution, name, log, steps, step_count, agent_trajectory)
+values ($1, $2, $3, $4, $5, $6, $7)
 returning id;
 
 -- name: by_ids

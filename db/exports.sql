@@ -1,5 +1,6 @@
 -- fragment: matches
-  ($1::uuid is null or rollout.environment_version_id = $1)
+  not rollout.superseded
+  and ($1::uuid is null or rollout.environment_version_id = $1)
   and ($2::timestamptz is null or rollout.created_at >= $2)
   and ($3::timestamptz is null or rollout.created_at < $3)
 
@@ -16,7 +17,8 @@ select concat(
 ) as line
 from (
   -- The limit, also a null one, keeps this step apart: rows are sorted while they hold no steps.
-  select rollout.id, rollout.evaluation_trial_id, rollout.evaluation_run_id, rollout.seed, rollout.reward
+  select rollout.id, rollout.evaluation_trial_id, rollout.execution, rollout.evaluation_run_id, rollout.seed,
+    rollout.reward
   from rollouts rollout
   where
 -- include: matches
@@ -31,7 +33,8 @@ left join lateral (
   -- "offset 0" keeps the planner from reading all artifacts before the first line.
   select artifact.steps
   from trajectory_artifacts artifact
-  where artifact.evaluation_trial_id = rollout.evaluation_trial_id and artifact.step_count > 0
+  where artifact.evaluation_trial_id = rollout.evaluation_trial_id and artifact.execution = rollout.execution
+    and artifact.step_count > 0
   offset 0
 ) artifact on true
 order by rollout.id desc;
@@ -82,4 +85,4 @@ select concat(
 ) as line
 from rollouts rollout
 join evaluation_trials trial on trial.id = rollout.evaluation_trial_id
-where rollout.id = $1;
+where rollout.id = $1 and not rollout.superseded;

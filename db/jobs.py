@@ -4,9 +4,11 @@ A job is enqueued in the transaction that creates its run, so neither exists wit
 holder of a job end it or keep it alive; `LeasedQueries` lets only the one that the lease belongs to.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -17,15 +19,36 @@ from pgqueuer.core.qm import QueueManager
 from pgqueuer.domain.models import Job, TracebackRecord
 from pgqueuer.domain.settings import DBSettings
 from pgqueuer.domain.types import JOB_STATUS, Channel, JobId
-from pgqueuer.ports.driver import Driver
+from pgqueuer.ports.driver import Driver, NotifyCallback
 
+from db.patience import Patience
 from db.tenant import Transaction
 
 SETTINGS = DBSettings(db_schema="queue", channel=Channel("agentforge_jobs"))
 ENTRYPOINT = "evaluation_run"
 
+Result = TypeVar("Result")
+
 # PgQueuer's own table; statements on it live here, with the code that knows it.
 _HELD = f"select id from {SETTINGS.qualified.queue_table} where id = any($1::bigint[]) and queue_manager_id = $2"  # noqa: S608
+
+# Start-time fair queuing (Goyal, Vin and Cheng 1996): a job's turn is where its organization's last one ended, but not
+# before what is being served; each attempt moves the next one on. Jobs are taken in the order of their turns, so an
+# organization with a single run waits for one run of each other organization, however many they have queued.
+_TURNS = """
+create table if not exists queue.turns (organization_id uuid primary key, next bigint not null)
+"""
+_TAKE_TURN = f"""
+with served as (
+  select coalesce(
+    (select -max(priority) from {SETTINGS.qualified.queue_table} where status = 'queued' and entrypoint = $3),
+    (select max(next) from queue.turns), 0) as turn
+)
+insert into queue.turns as turns (organization_id, next)
+select $1, served.turn + $2::int from served
+on conflict (organization_id) do update set next = greatest(turns.next, excluded.next - $2::int) + $2::int
+returning least(next - $2::int, 2147483647)::int
+"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +77,11 @@ def queries(driver: Driver) -> Queries:
     )
 
 
-async def enqueue(transaction: Transaction, job: RunJob) -> int:
-    """Put a run into the queue when the transaction commits; returns the job's id."""
-    (job_id,) = await queries(AsyncpgDriver(transaction.connection)).enqueue(ENTRYPOINT, job.encode())  # type: ignore[arg-type]
+async def enqueue(transaction: Transaction, job: RunJob, attempts: int) -> int:
+    """Put a run of so many attempts into the queue when the transaction commits; returns the job's id."""
+    turn = await transaction.connection.fetchval(_TAKE_TURN, job.organization_id, attempts, ENTRYPOINT)
+    queue = queries(AsyncpgDriver(transaction.connection))  # type: ignore[arg-type]
+    (job_id,) = await queue.enqueue(ENTRYPOINT, job.encode(), priority=-turn)
     return job_id
 
 
@@ -65,11 +90,71 @@ async def cancel(transaction: Transaction, job_id: int) -> None:
     await queries(AsyncpgDriver(transaction.connection)).mark_job_as_cancelled([JobId(job_id)])  # type: ignore[arg-type]
 
 
+class PatientDriver(AsyncpgPoolDriver):
+    """Waits for a database that is away, and listens again when it is back."""
+
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", patience: Patience) -> None:
+        super().__init__(pool)
+        self._patience = patience
+        self._listeners: list[tuple[str, NotifyCallback]] = []
+        self._listening = asyncio.Lock()
+
+    async def fetch(self, query: str, *args: object) -> list[dict[str, object]]:
+        return await self._patiently(lambda: AsyncpgPoolDriver.fetch(self, query, *args))
+
+    async def execute(self, query: str, *args: object) -> str:
+        return await self._patiently(lambda: AsyncpgPoolDriver.execute(self, query, *args))
+
+    async def notify(self, channel: str, payload: str) -> None:
+        await self._patiently(lambda: AsyncpgPoolDriver.notify(self, channel, payload))
+
+    async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
+        await self._patience(lambda: AsyncpgPoolDriver.add_listener(self, channel, callback))
+        self._listeners.append((channel, callback))
+
+    async def _patiently(self, statement: Callable[[], Awaitable[Result]]) -> Result:
+        async def attempt() -> Result:
+            await self._listen_again()
+            return await statement()
+
+        return await self._patience(attempt)
+
+    async def _listen_again(self) -> None:
+        async with self._listening:
+            connection = self._listener_connection
+            if connection is None or not _is_lost(connection):
+                return
+            await self._pool.release(connection)
+            self._listener_connection = None
+            for channel, callback in self._listeners:
+                await AsyncpgPoolDriver.add_listener(self, channel, callback)
+
+
+def _is_lost(connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:  # the pool has dropped it, and what stands for it no longer answers
+        return True
+
+
+async def _at_once() -> None:
+    """There is always room."""
+
+
 @dataclass
 class LeasedQueries(Queries):
-    """Changes only jobs whose lease this manager still holds; a worker that was followed by another changes none."""
+    """Changes only jobs whose lease this manager still holds; a worker that was followed by another changes none.
+
+    Takes a job only when there is `room` for it.
+    """
 
     manager: QueueManager | None = None
+    room: Callable[[], Awaitable[None]] = _at_once
+
+    async def dequeue(self, *args: Any, **kwargs: Any) -> list[Job]:
+        assert self.manager is not None
+        await self.room()
+        return [] if self.manager.shutdown.is_set() else await Queries.dequeue(self, *args, **kwargs)
 
     async def _held(self, job_ids: Sequence[JobId]) -> set[int]:
         assert self.manager is not None
@@ -93,13 +178,22 @@ class LeasedQueries(Queries):
             await Queries.retry_job(self, job, delay, traceback_record)
 
 
-def queue_manager(pool: "asyncpg.Pool[asyncpg.Record]") -> QueueManager:
-    """A manager that takes jobs for this process; its lease is fenced as `LeasedQueries` says."""
+def queue_manager(
+    pool: "asyncpg.Pool[asyncpg.Record]",
+    *,
+    patience: Patience | None = None,
+    room: Callable[[], Awaitable[None]] = _at_once,
+) -> QueueManager:
+    """A manager that takes jobs for this process; its lease is fenced as `LeasedQueries` says.
+
+    `room` returns when another job may be taken. Without `patience` a database that goes away is an error.
+    """
     leased = LeasedQueries(
-        AsyncpgPoolDriver(pool),
+        PatientDriver(pool, patience) if patience else AsyncpgPoolDriver(pool),
         QueryBuilderEnvironment(SETTINGS),
         QueryQueueBuilder(SETTINGS),
         QuerySchedulerBuilder(SETTINGS),
+        room=room,
     )
     leased.manager = QueueManager(leased, SETTINGS.channel)
     return leased.manager
@@ -112,6 +206,7 @@ async def install(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         await owner.upgrade()
     else:
         await owner.install()
+    await connection.execute(_TURNS)
     await connection.execute(
         "grant usage on schema queue to agentforge_app;"
         "grant select, insert, update, delete on all tables in schema queue to agentforge_app;"

@@ -8,6 +8,7 @@
     or ($1 = 'successful' and rollout.reward = 1)
     or ($1 = 'failed' and rollout.reward < 1)
     or ($1 = 'recovery' and rollout.reward > 0 and rollout.reward < 1))
+  and not rollout.superseded
   and ($2::uuid is null or rollout.environment_version_id = $2)
   and ($3::uuid is null or rollout.evaluation_run_id = $3)
   and ($4::timestamptz is null or rollout.created_at > $4)
@@ -18,14 +19,14 @@ select
 -- include: columns
 from rollouts rollout
 join evaluation_trials trial on trial.id = rollout.evaluation_trial_id
-where rollout.id = any($1::uuid[]);
+where rollout.id = any($1::uuid[]) and not rollout.superseded;
 
 -- name: by_trials
 select
 -- include: columns
 from rollouts rollout
 join evaluation_trials trial on trial.id = rollout.evaluation_trial_id
-where rollout.evaluation_trial_id = any($1::uuid[]);
+where rollout.evaluation_trial_id = any($1::uuid[]) and not rollout.superseded;
 
 -- name: page
 -- Newest first, below the id $6.
@@ -47,8 +48,8 @@ where
 ;
 
 -- name: create
-insert into rollouts (evaluation_trial_id, evaluation_run_id, environment_version_id, seed, reward)
-select trial.id, trial.evaluation_run_id, trial.environment_version_id, trial.seed, trial.reward
+insert into rollouts (evaluation_trial_id, execution, evaluation_run_id, environment_version_id, seed, reward)
+select trial.id, trial.execution, trial.evaluation_run_id, trial.environment_version_id, trial.seed, trial.reward
 from evaluation_trials trial
 where trial.id = $1
 returning id;

@@ -127,6 +127,48 @@ END;
 
 
 --
+-- Name: keep_execution(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.keep_execution() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  if old.status = 'running' and (new.status <> 'running' or new.execution > old.execution) then
+    update public.trial_executions kept
+    set status = case
+        when new.execution > old.execution or new.status = 'interrupted' then 'lost'
+        when new.status = 'queued' then 'handed_back'
+        else new.status
+      end,
+      failure_category = case
+        when new.execution > old.execution or new.status = 'interrupted' then 'worker_lost'
+        else new.failure_category
+      end,
+      reward = new.reward, failure_detail = new.failure_detail,
+      stages = new.stages, metrics = new.metrics, ended_at = now()
+    where kept.organization_id = old.organization_id and kept.evaluation_trial_id = old.id
+      and kept.execution = old.execution;
+  end if;
+  if new.execution > old.execution then
+    insert into public.trial_executions (organization_id, evaluation_trial_id, execution, worker)
+    values (new.organization_id, new.id, new.execution, new.worker);
+  end if;
+  if new.trajectory_artifact_id is not null and new.trajectory_artifact_id is distinct from old.trajectory_artifact_id
+  then
+    update public.trial_executions kept set trajectory_artifact_id = new.trajectory_artifact_id
+    where kept.organization_id = new.organization_id and kept.evaluation_trial_id = new.id
+      and kept.execution = new.execution;
+    delete from public.execution_steps recorded
+    where recorded.organization_id = new.organization_id and recorded.evaluation_trial_id = new.id
+      and recorded.execution = new.execution;
+  end if;
+  return null;
+end $$;
+
+
+--
 -- Name: keep_trajectory(); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -141,7 +183,8 @@ begin
   end if;
   insert into public.trajectory_words (organization_id, evaluation_trial_id, words)
   values (new.organization_id, new.evaluation_trial_id,
-    public.trajectory_words_of(new.organization_id, new.log, new.steps));
+    public.trajectory_words_of(new.organization_id, new.log, new.steps))
+  on conflict (organization_id, evaluation_trial_id) do update set words = excluded.words;
   return null;
 end $$;
 
@@ -667,6 +710,7 @@ CREATE TABLE public.evaluation_trials (
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
     redactions integer DEFAULT 0 NOT NULL,
+    worker text,
     CONSTRAINT evaluation_trials_attempt_check CHECK (((attempt >= 1) AND (attempt <= 8))),
     CONSTRAINT evaluation_trials_check CHECK (((lost_executions >= 0) AND (lost_executions <= execution))),
     CONSTRAINT evaluation_trials_check1 CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
@@ -678,6 +722,13 @@ CREATE TABLE public.evaluation_trials (
 );
 
 ALTER TABLE ONLY public.evaluation_trials FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: COLUMN evaluation_trials.worker; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.evaluation_trials.worker IS 'Who began the latest execution: host and process.';
 
 
 --
@@ -698,6 +749,24 @@ CREATE TABLE public.evaluator_configurations (
 );
 
 ALTER TABLE ONLY public.evaluator_configurations FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: execution_steps; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.execution_steps (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    evaluation_trial_id uuid NOT NULL,
+    execution integer NOT NULL,
+    first_position integer NOT NULL,
+    step_count integer NOT NULL,
+    steps json NOT NULL,
+    CONSTRAINT execution_steps_first_position_check CHECK ((first_position > 0)),
+    CONSTRAINT execution_steps_step_count_check CHECK ((step_count > 0))
+);
+
+ALTER TABLE ONLY public.execution_steps FORCE ROW LEVEL SECURITY;
 
 
 --
@@ -731,6 +800,8 @@ CREATE TABLE public.rollouts (
     seed bigint NOT NULL,
     reward double precision,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    execution integer NOT NULL,
+    superseded boolean DEFAULT false NOT NULL,
     CONSTRAINT rollouts_reward_check CHECK (((reward > '-Infinity'::double precision) AND (reward < 'Infinity'::double precision)))
 );
 
@@ -762,7 +833,8 @@ CREATE TABLE public.trajectory_artifacts (
     steps json NOT NULL,
     step_count integer NOT NULL,
     agent_trajectory bytea,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    execution integer NOT NULL
 );
 
 ALTER TABLE ONLY public.trajectory_artifacts FORCE ROW LEVEL SECURITY;
@@ -781,6 +853,33 @@ CREATE TABLE public.trajectory_parts (
 );
 
 ALTER TABLE ONLY public.trajectory_parts FORCE ROW LEVEL SECURITY;
+
+
+--
+-- Name: trial_executions; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.trial_executions (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    evaluation_trial_id uuid NOT NULL,
+    execution integer NOT NULL,
+    worker text,
+    status text DEFAULT 'running'::text NOT NULL,
+    reward double precision,
+    failure_category text,
+    failure_detail text,
+    stages json DEFAULT '[]'::json NOT NULL,
+    metrics json,
+    trajectory_artifact_id uuid,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT trial_executions_check CHECK (((status = 'running'::text) = (ended_at IS NULL))),
+    CONSTRAINT trial_executions_execution_check CHECK ((execution > 0)),
+    CONSTRAINT trial_executions_reward_check CHECK (((reward > '-Infinity'::double precision) AND (reward < 'Infinity'::double precision))),
+    CONSTRAINT trial_executions_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'errored'::text, 'timed_out'::text, 'cancelled'::text, 'lost'::text, 'handed_back'::text])))
+);
+
+ALTER TABLE ONLY public.trial_executions FORCE ROW LEVEL SECURITY;
 
 
 --
@@ -912,6 +1011,14 @@ ALTER TABLE ONLY public.evaluator_configurations
 
 
 --
+-- Name: execution_steps execution_steps_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.execution_steps
+    ADD CONSTRAINT execution_steps_pkey PRIMARY KEY (organization_id, evaluation_trial_id, execution, first_position);
+
+
+--
 -- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -944,11 +1051,11 @@ ALTER TABLE ONLY public.organizations
 
 
 --
--- Name: rollouts rollouts_organization_id_evaluation_trial_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: rollouts rollouts_organization_id_evaluation_trial_id_execution_key; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.rollouts
-    ADD CONSTRAINT rollouts_organization_id_evaluation_trial_id_key UNIQUE (organization_id, evaluation_trial_id);
+    ADD CONSTRAINT rollouts_organization_id_evaluation_trial_id_execution_key UNIQUE (organization_id, evaluation_trial_id, execution);
 
 
 --
@@ -1016,11 +1123,11 @@ ALTER TABLE ONLY public.sign_in_links
 
 
 --
--- Name: trajectory_artifacts trajectory_artifacts_organization_id_evaluation_trial_id_key; Type: CONSTRAINT; Schema: public; Owner: -
+-- Name: trajectory_artifacts trajectory_artifacts_organization_id_evaluation_trial_id_ex_key; Type: CONSTRAINT; Schema: public; Owner: -
 --
 
 ALTER TABLE ONLY public.trajectory_artifacts
-    ADD CONSTRAINT trajectory_artifacts_organization_id_evaluation_trial_id_key UNIQUE (organization_id, evaluation_trial_id);
+    ADD CONSTRAINT trajectory_artifacts_organization_id_evaluation_trial_id_ex_key UNIQUE (organization_id, evaluation_trial_id, execution);
 
 
 --
@@ -1045,6 +1152,14 @@ ALTER TABLE ONLY public.trajectory_parts
 
 ALTER TABLE ONLY public.trajectory_words
     ADD CONSTRAINT trajectory_words_pkey PRIMARY KEY (organization_id, evaluation_trial_id);
+
+
+--
+-- Name: trial_executions trial_executions_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trial_executions
+    ADD CONSTRAINT trial_executions_pkey PRIMARY KEY (organization_id, evaluation_trial_id, execution);
 
 
 --
@@ -1220,6 +1335,13 @@ ALTER TABLE public.environment_versions ENABLE ALWAYS TRIGGER immutable_truncate
 
 
 --
+-- Name: evaluation_trials keep_execution; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER keep_execution AFTER UPDATE OF status, execution, trajectory_artifact_id ON public.evaluation_trials FOR EACH ROW EXECUTE FUNCTION public.keep_execution();
+
+
+--
 -- Name: trajectory_artifacts keep_trajectory; Type: TRIGGER; Schema: public; Owner: -
 --
 
@@ -1388,6 +1510,14 @@ ALTER TABLE ONLY public.evaluator_configurations
 
 
 --
+-- Name: execution_steps execution_steps_organization_id_evaluation_trial_id_execut_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.execution_steps
+    ADD CONSTRAINT execution_steps_organization_id_evaluation_trial_id_execut_fkey FOREIGN KEY (organization_id, evaluation_trial_id, execution) REFERENCES public.trial_executions(organization_id, evaluation_trial_id, execution);
+
+
+--
 -- Name: idempotency_keys idempotency_keys_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
 --
 
@@ -1481,6 +1611,22 @@ ALTER TABLE ONLY public.trajectory_parts
 
 ALTER TABLE ONLY public.trajectory_words
     ADD CONSTRAINT trajectory_words_organization_id_evaluation_trial_id_fkey FOREIGN KEY (organization_id, evaluation_trial_id) REFERENCES public.evaluation_trials(organization_id, id);
+
+
+--
+-- Name: trial_executions trial_executions_organization_id_evaluation_trial_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trial_executions
+    ADD CONSTRAINT trial_executions_organization_id_evaluation_trial_id_fkey FOREIGN KEY (organization_id, evaluation_trial_id) REFERENCES public.evaluation_trials(organization_id, id);
+
+
+--
+-- Name: trial_executions trial_executions_organization_id_trajectory_artifact_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.trial_executions
+    ADD CONSTRAINT trial_executions_organization_id_trajectory_artifact_id_fkey FOREIGN KEY (organization_id, trajectory_artifact_id) REFERENCES public.trajectory_artifacts(organization_id, id);
 
 
 --
@@ -1591,6 +1737,12 @@ ALTER TABLE public.evaluation_trials ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE public.evaluator_configurations ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: execution_steps; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.execution_steps ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: idempotency_keys; Type: ROW SECURITY; Schema: public; Owner: -
@@ -1721,6 +1873,13 @@ CREATE POLICY tenant ON public.evaluator_configurations TO agentforge_app USING 
 
 
 --
+-- Name: execution_steps tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.execution_steps TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
 -- Name: idempotency_keys tenant; Type: POLICY; Schema: public; Owner: -
 --
 
@@ -1791,6 +1950,13 @@ CREATE POLICY tenant ON public.trajectory_words TO agentforge_app USING ((organi
 
 
 --
+-- Name: trial_executions tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.trial_executions TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
 -- Name: trajectory_artifacts; Type: ROW SECURITY; Schema: public; Owner: -
 --
 
@@ -1807,6 +1973,12 @@ ALTER TABLE public.trajectory_parts ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE public.trajectory_words ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: trial_executions; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.trial_executions ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: users; Type: ROW SECURITY; Schema: public; Owner: -
@@ -1961,6 +2133,13 @@ GRANT SELECT(created_at) ON TABLE public.users TO agentforge_app;
 
 REVOKE ALL ON FUNCTION public.identify(secret_sha256 bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.identify(secret_sha256 bytea) TO agentforge_app;
+
+
+--
+-- Name: FUNCTION keep_execution(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.keep_execution() FROM PUBLIC;
 
 
 --
@@ -2139,7 +2318,14 @@ GRANT ALL ON FUNCTION public.trajectory_words_of(organization_id uuid, log json,
 -- Name: TABLE trajectory_words; Type: ACL; Schema: public; Owner: -
 --
 
-GRANT INSERT ON TABLE public.trajectory_words TO agentforge_app;
+GRANT SELECT,INSERT ON TABLE public.trajectory_words TO agentforge_app;
+
+
+--
+-- Name: COLUMN trajectory_words.words; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(words) ON TABLE public.trajectory_words TO agentforge_app;
 
 
 --
@@ -2348,10 +2534,24 @@ GRANT UPDATE(redactions) ON TABLE public.evaluation_trials TO agentforge_app;
 
 
 --
+-- Name: COLUMN evaluation_trials.worker; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(worker) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
 -- Name: TABLE evaluator_configurations; Type: ACL; Schema: public; Owner: -
 --
 
 GRANT SELECT,INSERT ON TABLE public.evaluator_configurations TO agentforge_app;
+
+
+--
+-- Name: TABLE execution_steps; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.execution_steps TO agentforge_app;
 
 
 --
@@ -2376,6 +2576,13 @@ GRANT SELECT,INSERT ON TABLE public.rollouts TO agentforge_app;
 
 
 --
+-- Name: COLUMN rollouts.superseded; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(superseded) ON TABLE public.rollouts TO agentforge_app;
+
+
+--
 -- Name: TABLE schema_migrations; Type: ACL; Schema: public; Owner: -
 --
 
@@ -2394,6 +2601,69 @@ GRANT SELECT,INSERT ON TABLE public.trajectory_artifacts TO agentforge_app;
 --
 
 GRANT SELECT,INSERT ON TABLE public.trajectory_parts TO agentforge_app;
+
+
+--
+-- Name: TABLE trial_executions; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.status; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(status) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.reward; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(reward) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.failure_category; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(failure_category) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.failure_detail; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(failure_detail) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.stages; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(stages) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.metrics; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(metrics) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.trajectory_artifact_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(trajectory_artifact_id) ON TABLE public.trial_executions TO agentforge_app;
+
+
+--
+-- Name: COLUMN trial_executions.ended_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(ended_at) ON TABLE public.trial_executions TO agentforge_app;
 
 
 --

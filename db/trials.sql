@@ -135,12 +135,12 @@ returning
 ;
 
 -- name: claim
--- Starts execution $2 + 1. A trial that was still running was lost with its worker. No row when somebody else has
--- started one since, or the trial has ended.
+-- Starts execution $2 + 1 by worker $3. A trial that was still running was lost with its worker. No row when somebody
+-- else has started one since, or the trial has ended.
 update evaluation_trials as trial
 set execution = trial.execution + 1,
   lost_executions = trial.lost_executions + (trial.status = 'running')::int,
-  status = 'running', started_at = now()
+  status = 'running', worker = $3, started_at = now()
 where trial.id = $1 and trial.execution = $2 and trial.status in ('queued', 'running')
 returning
 -- include: columns

@@ -19,6 +19,7 @@ from db import (
     atif_verdicts,
     configurations,
     environments,
+    executions,
     members,
     nodes,
     reports,
@@ -149,6 +150,8 @@ STEPS = Many(artifacts.STEPS, "id")
 FILES_OF_ARTIFACT = Many(artifact_files.OF_ARTIFACTS, "trajectory_artifact_id")
 ATIF_OF_ARTIFACT = One(atif_verdicts.OF_ARTIFACTS, "trajectory_artifact_id")
 ATIF_DOCUMENT = One(atif_verdicts.DOCUMENTS, "id")
+EXECUTIONS_OF_TRIAL = Many(executions.BY_TRIALS, "evaluation_trial_id")
+RECORDED_STEPS = Many(executions.STEPS, "id")
 ROLLOUT = One(rollouts.BY_IDS, "id")
 ROLLOUT_OF_TRIAL = One(rollouts.BY_TRIALS, "evaluation_trial_id")
 PREFERENCE_OF_VERSION = One(rollouts.PREFERENCES_OF_VERSIONS, "environment_version_id")

@@ -83,7 +83,7 @@ async def _enqueue(
     )
     assert run is not None
     await transaction.fetch(trials.CREATE, run.id, version_id, seed, configuration.attempt_count)
-    job_id = await jobs.enqueue(transaction, jobs.RunJob(organization_id, run.id))
+    job_id = await jobs.enqueue(transaction, jobs.RunJob(organization_id, run.id), configuration.attempt_count)
     enqueued = await transaction.fetch_one(runs.SET_JOB, run.id, job_id)
     assert enqueued is not None
     return enqueued

@@ -1,17 +1,18 @@
 """Evaluation trials: pages in every order, and the steps of their trajectories."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from db import trials
 from db.artifacts import Steps
+from db.executions import TrialExecution
 from db.query import Query
 from db.trials import EvaluationTrial
 from resolvers.context import Context
-from resolvers.loaders import STEPS, TRIAL_COUNT_OF_VERSION, TRIALS_OF_VERSION
+from resolvers.loaders import RECORDED_STEPS, STEPS, TRIAL_COUNT_OF_VERSION, TRIALS_OF_VERSION
 from resolvers.pages import (
     Listing,
     Page,
@@ -113,12 +114,38 @@ async def steps(
     context: Context, artifact_id: UUID, step_count: int, first: int | None, after: str | None
 ) -> Page[Step]:
     """A page of an artifact's steps; a cursor names a position, since an artifact never changes."""
-    size, start = page_size(first), decode_position_cursor("steps", after)
+
+    async def load(wanted: range) -> list[Steps]:
+        return await context.load(STEPS, artifact_id, wanted[0], wanted[-1])
+
+    return await _steps("steps", load, step_count, first, after)
+
+
+async def recorded_steps(
+    context: Context, execution: TrialExecution, first: int | None, after: str | None
+) -> Page[Step]:
+    """A page of what an execution recorded and no artifact holds: of one that is running, or was lost."""
+
+    async def load(wanted: range) -> list[Steps]:
+        return await context.load(
+            RECORDED_STEPS, execution.evaluation_trial_id, execution.execution, wanted[0], wanted[-1]
+        )
+
+    return await _steps("recorded steps", load, execution.recorded_step_count, first, after)
+
+
+async def _steps(
+    name: str,
+    load: Callable[[range], Awaitable[list[Steps]]],
+    step_count: int,
+    first: int | None,
+    after: str | None,
+) -> Page[Step]:
+    size, start = page_size(first), decode_position_cursor(name, after)
     wanted = range(start + 1, start + size + 2)
-    stored = await context.load(STEPS, artifact_id, wanted[0], wanted[-1]) if start < step_count else []
-    rows = steps_at(wanted, stored)
+    rows = steps_at(wanted, await load(wanted)) if start < step_count else []
 
     async def count() -> int:
         return step_count
 
-    return page(rows, size, after is not None, lambda row: encode_cursor("steps", row.position), count)
+    return page(rows, size, after is not None, lambda row: encode_cursor(name, row.position), count)

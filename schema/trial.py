@@ -9,10 +9,11 @@ from strawberry.scalars import JSON
 
 from db import trials
 from db.trials import TrialStatus
-from resolvers.loaders import ARTIFACT, ROLLOUT_OF_TRIAL, RUN, VERSION
+from resolvers.loaders import ARTIFACT, EXECUTIONS_OF_TRIAL, ROLLOUT_OF_TRIAL, RUN, VERSION
 from resolvers.names import check_text
 from resolvers.pages import Listing
 from resolvers.trials import TrialFilter, in_order, of_version
+from schema.execution import TrialExecution
 from schema.filters import filter_id, filter_text, filter_words, moment, values
 from schema.node import Node
 from schema.run import EvaluationRun
@@ -108,6 +109,9 @@ class EvaluationTrial(OverRow, Node):
     metrics: JSON | None = stored("metrics")
     redactions: int = strawberry.field(description="How often a secret was replaced in what the attempt left.")
     execution: int = strawberry.field(description="How often a worker has started this attempt.")
+    executions: list[TrialExecution] = edge(
+        EXECUTIONS_OF_TRIAL, key="id", description="Each start, first to last: also those that were lost or done again."
+    )
     started_at: datetime | None
     finished_at: datetime | None
     run: EvaluationRun = edge(RUN, key="evaluation_run_id")

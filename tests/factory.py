@@ -133,10 +133,11 @@ async def create_run(
 
 
 async def _finish(transaction: Any, trial: EvaluationTrial, attempt: Attempt) -> EvaluationTrial:
-    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution)
+    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, "worker")
     artifact = await transaction.fetch_one(
         artifacts.CREATE,
         trial.id,
+        claimed.execution,
         f"trial-{trial.attempt}-trajectory.json",
         json.dumps(attempt.log),
         json.dumps(list(attempt.steps), separators=(",", ":")),

@@ -74,7 +74,7 @@ async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: 
         urls = stack.enter_context(database(settings))
         await ensure_migrated(urls)
         serving = await stack.enter_async_context(running_api(settings, urls.app, listener))
-        await stack.enter_async_context(running_worker(data_directory, logs / "worker.log"))
+        await stack.enter_async_context(running_worker(data_directory, logs / "worker.log", settings.stop_seconds))
         pool = await stack.enter_async_context(open_pool(urls.app, application_name="agentforge up", max_size=3))
         address = stack.enter_context(announced(listener, settings))
         await _introduce(settings, pool, urls.app, address, with_demo, as_json, console)

@@ -59,7 +59,7 @@ class _Execution:
         self._redactor = Redactor(values, lambda: self._decide(REDACTION_FAILED))
         self._log = Log(self._limits.log_bytes, self._redactor)
         self._room = Room(attempt)
-        self._recorder = Recorder(self._room.steps, self._limits.observation_bytes, self._redactor)
+        self._recorder = Recorder(self._room.steps, self._limits.observation_bytes, self._redactor, attempt.steps)
         self._output_left = OUTPUT_BYTES
 
     def close(self) -> None:

@@ -9,16 +9,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-import anyio
 import structlog
 from pgqueuer.domain.errors import RetryRequested
 from pgqueuer.domain.models import Context, Job
 
 from agentforge.worker import records
 from agentforge.worker.attempt import Attempt, Outcome, execute
+from agentforge.worker.places import Places
 from agentforge.worker.plan import CannotRunError, Plan, start_run
+from agentforge.worker.progress import keep_steps
 from agentforge.worker.records import SupersededError
+from agentforge.worker.signals import cancelled, set_when
 from db.jobs import RunJob
+from db.patience import Patience
 from db.tenant import Pool, Tenant
 from db.trials import TRIAL_OPEN, EvaluationTrial
 from resolvers.secret_keys import SecretKeys
@@ -33,18 +36,23 @@ RETRY_DELAY = timedelta(seconds=2)
 class Executor:
     """Executes jobs in this process, at most `concurrency` attempts at a time over all of them.
 
-    `stopping` is set when the process is to end: what is under way is handed back to the queue.
+    `worker` names this process in what it writes. `stopping` is set when no further attempt is to begin, and
+    `handing_back` when those under way are to be given back to the queue.
     """
 
     pool: Pool
     directory: Path
     concurrency: int
+    worker: str
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    handing_back: asyncio.Event = field(default_factory=asyncio.Event)
     keys: SecretKeys = field(default_factory=lambda: SecretKeys([]))
-    places: asyncio.Semaphore = field(init=False)
+    patiently: Patience = field(init=False)
+    places: Places = field(init=False)
 
     def __post_init__(self) -> None:
-        self.places = asyncio.Semaphore(self.concurrency)
+        self.patiently = Patience(self.handing_back)
+        self.places = Places(self.concurrency)
 
     async def __call__(self, job: Job, context: Context) -> None:
         """PgQueuer's entry point. Raises RetryRequested when the job is to be taken up again."""
@@ -54,91 +62,94 @@ class Executor:
             log.error("job_unreadable", job_id=job.id)
             return
         tenant = Tenant(self.pool, run_job.organization_id)
-        with structlog.contextvars.bound_contextvars(evaluation_run_id=str(run_job.evaluation_run_id)):
+        with structlog.contextvars.bound_contextvars(
+            organization_id=str(run_job.organization_id), evaluation_run_id=str(run_job.evaluation_run_id)
+        ):
             try:
-                await self._run(tenant, run_job, context)
+                await self._run(tenant, run_job, job, context)
             except* SupersededError:
                 # Whoever holds the lease takes it up again; without the lease, or for a cancelled run, this is nothing.
                 log.info("run_superseded")
                 raise RetryRequested(RETRY_DELAY, reason="superseded") from None
             except* CannotRunError as errors:
-                await records.fail_run(tenant, run_job.evaluation_run_id, str(errors.exceptions[0])[:500])
+                detail = str(errors.exceptions[0])[:500]
+                await self.patiently(lambda: records.fail_run(tenant, run_job.evaluation_run_id, detail))
             except* (RetryRequested, asyncio.CancelledError):
                 raise
             except* Exception as errors:
                 await self._retry(tenant, run_job, job, errors)
+            finally:
+                self.places.forget(job.id)
 
     async def _retry(self, tenant: Tenant, run_job: RunJob, job: Job, error: Exception) -> None:
         error_id = uuid.uuid4().hex
         log.error("run_failed", error_id=error_id, tries=job.attempts + 1, exc_info=error)
+        detail = f"unexpected error, logged as {error_id}"
         if job.attempts + 1 < MOST_TRIES:
-            raise RetryRequested(RETRY_DELAY, reason=f"unexpected error, logged as {error_id}")
-        await records.fail_run(tenant, run_job.evaluation_run_id, f"unexpected error, logged as {error_id}")
+            raise RetryRequested(RETRY_DELAY, reason=detail)
+        await self.patiently(lambda: records.fail_run(tenant, run_job.evaluation_run_id, detail))
 
-    async def _run(self, tenant: Tenant, run_job: RunJob, context: Context) -> None:
-        plan = await start_run(tenant, run_job.evaluation_run_id, self.directory / "bundles", self.keys)
+    async def _run(self, tenant: Tenant, run_job: RunJob, job: Job, context: Context) -> None:
+        run_id = run_job.evaluation_run_id
+        plan = await start_run(tenant, run_id, self.directory / "bundles", self.keys, self.patiently)
         if plan is None:
             return
-        log.info("run_started", attempts=len(plan.trials))
+        waiting = [trial for trial in plan.trials if trial.status in TRIAL_OPEN]
+        self.places.expect(job.id, len(waiting))
+        log.info("run_started", attempts=len(waiting))
         stop = asyncio.Event()
-        watchers = [
-            asyncio.create_task(_set_when_cancelled(stop, context.cancellation)),
-            asyncio.create_task(_set_when_set(stop, self.stopping)),
-        ]
-        try:
-            async with asyncio.TaskGroup() as group:
-                for trial in plan.trials:
-                    if trial.status in TRIAL_OPEN:
-                        group.create_task(self._attempt(tenant, plan, trial, stop))
-        finally:
-            for watcher in watchers:
-                watcher.cancel()
-            await asyncio.wait(watchers)
-        if self.stopping.is_set():
+        async with (
+            set_when(stop, cancelled(context.cancellation), self.handing_back.wait()),
+            asyncio.TaskGroup() as group,
+        ):
+            for trial in waiting:
+                group.create_task(self._attempt(tenant, plan, trial, job, stop))
+        if await self.patiently(lambda: records.complete_run(tenant, run_id)):
+            log.info("run_ended")
+        elif self.stopping.is_set():
             raise RetryRequested(timedelta(0), reason="the worker is stopping")
-        await records.complete_run(tenant, run_job.evaluation_run_id)
-        log.info("run_ended")
 
-    async def _attempt(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> None:
-        async with self.places:
-            if stop.is_set() or (claimed := await records.claim(tenant, trial)) is None:
+    async def _attempt(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, job: Job, stop: asyncio.Event) -> None:
+        async with self.places.one(job.id):
+            if stop.is_set() or self.stopping.is_set():
                 return
-            try:
-                outcome = await self._execute(plan, claimed, stop)
-                if outcome.status == "cancelled" and self.stopping.is_set():
-                    await records.release(tenant, claimed)
-                    return
-                await records.finish(tenant, claimed, outcome)
-            except BaseException:
-                # This worker lives: another's error, or its own, is no lost execution of this trial.
-                with suppress(Exception):
-                    await asyncio.shield(records.release(tenant, claimed))
-                raise
-            log.info("trial_ended", attempt=claimed.attempt, status=outcome.status, reward=outcome.reward)
+            claimed = await self.patiently(lambda: records.claim(tenant, trial, self.worker))
+            if claimed is None:
+                return
+            with structlog.contextvars.bound_contextvars(
+                evaluation_trial_id=str(claimed.id), attempt=claimed.attempt, execution=claimed.execution
+            ):
+                await self._execute(tenant, plan, claimed, stop)
 
-    async def _execute(self, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> Outcome:
-        directory = Path(tempfile.mkdtemp(prefix="attempt-", dir=self.directory))
+    async def _execute(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> None:
+        log.info("trial_started")
         try:
-            attempt = Attempt(
-                manifest=plan.manifest,
-                agent_command=plan.agent_command,
-                seed=trial.seed,
-                attempt=trial.attempt,
-                bundle=plan.bundle,
-                directory=directory,
-                secrets=plan.secrets,
-            )
-            return await execute(attempt, stop)
+            outcome = await self._outcome(tenant, plan, trial, stop)
+            if outcome.status == "cancelled" and self.handing_back.is_set():
+                await records.release(tenant, trial)
+                return
+            await self.patiently(lambda: records.finish(tenant, trial, outcome))
+        except BaseException:
+            # This worker lives: another's error, or its own, is no lost execution of this trial.
+            with suppress(Exception):
+                await asyncio.shield(records.release(tenant, trial))
+            raise
+        log.info("trial_ended", status=outcome.status, reward=outcome.reward, failure_category=outcome.failure_category)
+
+    async def _outcome(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> Outcome:
+        directory = Path(tempfile.mkdtemp(prefix="attempt-", dir=self.directory))
+        attempt = Attempt(
+            manifest=plan.manifest,
+            agent_command=plan.agent_command,
+            seed=trial.seed,
+            attempt=trial.attempt,
+            bundle=plan.bundle,
+            directory=directory,
+            secrets=plan.secrets,
+        )
+        try:
+            # Without its lease this execution counts for nothing: it ends as if it had been cancelled.
+            async with set_when(stop, keep_steps(tenant, trial, attempt.steps)):
+                return await execute(attempt, stop)
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
-
-
-async def _set_when_cancelled(stop: asyncio.Event, cancellation: anyio.CancelScope) -> None:
-    with cancellation:
-        await anyio.sleep_forever()
-    stop.set()
-
-
-async def _set_when_set(stop: asyncio.Event, cause: asyncio.Event) -> None:
-    await cause.wait()
-    stop.set()

@@ -9,9 +9,12 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from db import bundles, configurations, runs, trials, versions
+from db.configurations import EvaluatorConfiguration
 from db.errors import ConflictError, NotFoundError
+from db.patience import Patience
 from db.tenant import Tenant
 from db.trials import EvaluationTrial
+from db.versions import EnvironmentVersion
 from resolvers.bundles import BundleError, unpack_bundle, unpacked_bundle
 from resolvers.manifest import Manifest, parse_manifest
 from resolvers.secret_keys import SecretKeys
@@ -33,34 +36,43 @@ class Plan:
     secrets: dict[str, str] = field(repr=False)
 
 
-async def start_run(tenant: Tenant, run_id: UUID, cache: Path, keys: SecretKeys) -> Plan | None:
+async def start_run(tenant: Tenant, run_id: UUID, cache: Path, keys: SecretKeys, patiently: Patience) -> Plan | None:
     """Mark the run as running and read what it needs; None when it is unknown or has ended.
 
     Raises CannotRunError.
     """
+    asked = await patiently(lambda: _ask(tenant, run_id))
+    if asked is None:
+        return None
+    version, configuration, attempts = asked
+    try:
+        manifest = parse_manifest(json.loads(version.manifest))
+    except ValidationError as error:
+        raise CannotRunError(f"the manifest cannot be executed: {error.errors()[0]['msg']}") from error
+    try:
+        secrets = await patiently(lambda: read_secrets(tenant, keys, configuration.secrets))
+    except (NotFoundError, ConflictError) as error:
+        raise CannotRunError(error.message) from error
+    bundle = await _unpack(tenant, version.bundle_sha256, cache, patiently) if version.bundle_sha256 else None
+    return Plan(attempts, manifest, tuple(configuration.agent_command), bundle, secrets)
+
+
+async def _ask(
+    tenant: Tenant, run_id: UUID
+) -> tuple[EnvironmentVersion, EvaluatorConfiguration, list[EvaluationTrial]] | None:
     async with tenant.transaction() as transaction:
         run = await transaction.fetch_one(runs.START, run_id)
         if run is None:
             return None
         (version,) = await transaction.fetch(versions.BY_IDS, [run.environment_version_id])
         (configuration,) = await transaction.fetch(configurations.BY_IDS, [run.evaluator_configuration_id])
-        attempts = await transaction.fetch(trials.BY_RUNS, [run.id])
-    try:
-        manifest = parse_manifest(json.loads(version.manifest))
-    except ValidationError as error:
-        raise CannotRunError(f"the manifest cannot be executed: {error.errors()[0]['msg']}") from error
-    try:
-        secrets = await read_secrets(tenant, keys, configuration.secrets)
-    except (NotFoundError, ConflictError) as error:
-        raise CannotRunError(error.message) from error
-    bundle = await _unpack(tenant, version.bundle_sha256, cache) if version.bundle_sha256 else None
-    return Plan(attempts, manifest, tuple(configuration.agent_command), bundle, secrets)
+        return version, configuration, await transaction.fetch(trials.BY_RUNS, [run.id])
 
 
-async def _unpack(tenant: Tenant, sha256: str, cache: Path) -> Path:
+async def _unpack(tenant: Tenant, sha256: str, cache: Path, patiently: Patience) -> Path:
     if (unpacked := await asyncio.to_thread(unpacked_bundle, cache, sha256)) is not None:
         return unpacked
-    stored = await tenant.fetch_one(bundles.CONTENT, sha256)
+    stored = await patiently(lambda: tenant.fetch_one(bundles.CONTENT, sha256))
     if stored is None:
         raise CannotRunError(f"bundle {sha256} is missing")
     try:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from agentforge.worker.attempt import Outcome
 from agentforge.worker.steps import encode_steps
-from db import artifact_files, artifacts, atif_verdicts, rollouts, runs, trials
+from db import artifact_files, artifacts, atif_verdicts, executions, rollouts, runs, trials
 from db.runs import RUN_ENDED, RunStatus
 from db.tenant import Tenant, Transaction
 from db.trials import TRIAL_OPEN, EvaluationTrial, TrialStatus
@@ -22,10 +22,11 @@ class SupersededError(RuntimeError):
     """Another worker has taken this trial over, or the run has ended; what was done here does not count."""
 
 
-async def claim(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial | None:
+async def claim(tenant: Tenant, trial: EvaluationTrial, worker: str) -> EvaluationTrial | None:
     """The trial as this worker's own, its execution begun; None when it has ended, or ends here.
 
-    It ends here when its last allowed execution was lost. Raises SupersededError when another worker has begun.
+    It ends here when its last allowed execution was lost. Asked again, it tells of the execution that it has begun.
+    Raises SupersededError when another worker has begun.
     """
     async with tenant.transaction() as transaction:
         if trial.status == TrialStatus.RUNNING and trial.lost_executions + 1 >= MOST_LOST_EXECUTIONS:
@@ -33,12 +34,18 @@ async def claim(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial | Non
             if await transaction.fetch_one(trials.INTERRUPT, trial.id, trial.execution, detail) is None:
                 raise SupersededError
             return None
-        claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution)
-        if claimed is None:
-            now = await transaction.fetch(trials.BY_IDS, [trial.id])
-            if not now or now[0].status in TRIAL_OPEN:
-                raise SupersededError
-    return claimed
+        claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, worker)
+        return claimed or await _claimed_before(transaction, trial, worker)
+
+
+async def _claimed_before(transaction: Transaction, trial: EvaluationTrial, worker: str) -> EvaluationTrial | None:
+    now = await transaction.fetch(trials.BY_IDS, [trial.id])
+    if now and now[0].status not in TRIAL_OPEN:
+        return None
+    begun = await transaction.fetch(executions.BY_TRIALS, [trial.id])
+    if begun and (begun[-1].execution, begun[-1].worker) == (trial.execution + 1, worker):
+        return now[0]
+    raise SupersededError
 
 
 async def release(tenant: Tenant, trial: EvaluationTrial) -> None:
@@ -67,6 +74,7 @@ async def _store_artifact(transaction: Transaction, trial: EvaluationTrial, outc
     (artifact,) = await transaction.fetch(
         artifacts.CREATE,
         trial.id,
+        trial.execution,
         f"trial-{trial.attempt}-trajectory.json",
         json.dumps(outcome.log),
         encode_steps(outcome.steps),
@@ -110,17 +118,23 @@ async def _finish_running(
         await transaction.fetch_one(rollouts.CREATE, trial.id)
 
 
-async def complete_run(tenant: Tenant, run_id: UUID) -> None:
-    """End a run whose attempts have all ended, with pass@k over all of them; otherwise leave it as it is."""
+async def complete_run(tenant: Tenant, run_id: UUID) -> bool:
+    """End a run whose attempts have all ended, with pass@k over all of them; otherwise leave it as it is.
+
+    Returns whether it has ended, now or before.
+    """
     async with tenant.transaction() as transaction:
         run = await transaction.fetch_one(runs.LOCK, run_id)
         attempts = await transaction.fetch(trials.BY_RUNS, [run_id])
-        if run is None or run.status in RUN_ENDED or any(trial.status in TRIAL_OPEN for trial in attempts):
-            return
+        if run is None or run.status in RUN_ENDED:
+            return True
+        if any(trial.status in TRIAL_OPEN for trial in attempts):
+            return False
         passed = sum(trial.reward == 1 for trial in attempts)
         unscored = sum(trial.reward is None for trial in attempts)
         estimates = encode(pass_at_k(len(attempts), passed))
         await transaction.fetch_one(runs.FINISH, run_id, RunStatus.COMPLETED, estimates, unscored, None)
+    return True
 
 
 async def fail_run(tenant: Tenant, run_id: UUID, detail: str) -> None:

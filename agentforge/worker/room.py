@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from agentforge.worker.steps import Step
 from resolvers.manifest import Manifest
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
@@ -24,6 +25,7 @@ class Attempt:
 
     `bundle` is the environment's unpacked folder, shared and only read; `directory` is empty, of this
     execution alone, and removed by the caller. `secrets` are variables of the agent's process, and of no other.
+    `steps` grows while the agent works.
     """
 
     manifest: Manifest
@@ -33,6 +35,7 @@ class Attempt:
     bundle: Path | None
     directory: Path
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    steps: list[Step] = field(default_factory=list)
 
 
 def substitute(command: Sequence[str], values: Mapping[str, str]) -> list[str]:

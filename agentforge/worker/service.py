@@ -2,9 +2,13 @@
 
 import asyncio
 import os
+import secrets
 import signal
+import socket
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import asyncpg
 import structlog
@@ -14,6 +18,7 @@ from pgqueuer.domain.errors import FailingListenerError
 from agentforge.settings import Settings
 from agentforge.worker.job import Executor
 from db.jobs import ENTRYPOINT, queue_manager
+from db.patience import Patience
 from db.pool import open_pool
 from db.tenant import Pool
 
@@ -21,33 +26,42 @@ log = structlog.get_logger()
 
 _PARENT_POLL_SECONDS = 0.5
 _RECONNECT_SECONDS = 2.0
-#: How a database shows that it went away, also while its connections are given back.
+#: What still gets through when a database that went away was waited for in vain.
 _DATABASE_GONE = (FailingListenerError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 #: How long a worker without work waits for a notification before it looks into the queue by itself.
-_IDLE_SECONDS = 30
+_IDLE_SECONDS = 10
+
+
+def worker_name() -> str:
+    """Names this process among all workers, also after a restart: host, process, something random."""
+    return f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
 
 
 async def work(settings: Settings, url: str, *, supervisor: int | None = None) -> None:
-    """Execute jobs of the database at `url` until SIGTERM or SIGINT, then hand back what is under way.
+    """Execute jobs of the database at `url` until SIGTERM or SIGINT.
 
-    A database that goes away is waited for, once it was there. `supervisor`: the process that started this one; the
-    worker stops when it has gone. Raises what `open_pool` raises when the database cannot be used from the start.
+    Then no attempt begins; those under way have `stop_seconds` to end, or until the signal comes again, before they
+    are handed back. A database that goes away is waited for, once it was there. `supervisor`: the process that
+    started this one; the worker stops when it has gone. Raises what `open_pool` raises when the database cannot be
+    used from the start.
     """
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
-    stopping = asyncio.Event()
     keys = settings.encryption_keys()
+    stopping, handing_back = asyncio.Event(), asyncio.Event()
+    stop = partial(_stop, stopping, handing_back, settings.stop_seconds)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    watch = asyncio.create_task(_set_without(supervisor, stopping)) if supervisor else None
-    began = False
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    watch = asyncio.create_task(_stop_without(supervisor, stop)) if supervisor else None
+    began, name = False, worker_name()
     while not stopping.is_set():
         try:
             # Each concurrent trial writes now and then; the queue needs a connection to listen and one to ask.
             async with open_pool(url, application_name="agentforge worker", max_size=settings.concurrency + 4) as pool:
                 began = True
-                log.info("worker_started", concurrency=settings.concurrency, directory=str(directory))
-                await _take_jobs(settings, pool, Executor(pool, directory, settings.concurrency, stopping, keys))
+                executor = Executor(pool, directory, settings.concurrency, name, stopping, handing_back, keys)
+                log.info("worker_started", worker=name, concurrency=settings.concurrency, directory=str(directory))
+                await _take_jobs(settings, pool, executor)
         except _DATABASE_GONE as error:
             if not began:
                 raise
@@ -59,14 +73,25 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
     log.info("worker_stopped")
 
 
+def _stop(stopping: asyncio.Event, handing_back: asyncio.Event, seconds: float) -> None:
+    if stopping.is_set():
+        handing_back.set()
+        return
+    stopping.set()
+    asyncio.get_running_loop().call_later(seconds, handing_back.set)
+
+
 async def _take_jobs(settings: Settings, pool: Pool, executor: Executor) -> None:
-    manager = queue_manager(pool)
+    manager = queue_manager(
+        pool,
+        patience=Patience(executor.stopping),
+        room=lambda: executor.places.room(manager.job_context, executor.stopping),
+    )
     manager.entrypoint(ENTRYPOINT, accepts_context=True)(executor)
     stop = asyncio.create_task(_shut_down(manager, executor.stopping))
     try:
         await manager.run(
             batch_size=1,
-            max_concurrent_tasks=max(2, settings.concurrency),
             dequeue_timeout=timedelta(seconds=min(_IDLE_SECONDS, settings.lease_seconds)),
             heartbeat_timeout=timedelta(seconds=settings.lease_seconds),
             shutdown_on_listener_failure=True,
@@ -81,7 +106,7 @@ async def _shut_down(manager: QueueManager, stopping: asyncio.Event) -> None:
     manager.shutdown.set()
 
 
-async def _set_without(parent: int, stopping: asyncio.Event) -> None:
+async def _stop_without(parent: int, stop: Callable[[], None]) -> None:
     while os.getppid() == parent:  # noqa: ASYNC110 - nothing tells when a parent has gone
         await asyncio.sleep(_PARENT_POLL_SECONDS)
-    stopping.set()
+    stop()

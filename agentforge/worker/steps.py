@@ -34,12 +34,13 @@ def encode_steps(steps: Iterable[Step]) -> str:
 class Recorder:
     """Appends each step to a file as it happens, so that steps survive a crash of agent, world or worker."""
 
-    def __init__(self, path: Path, observation_bytes: int, redactor: Redactor) -> None:
+    def __init__(self, path: Path, observation_bytes: int, redactor: Redactor, steps: list[Step]) -> None:
+        """`steps` is filled as they happen, for whoever keeps them elsewhere too."""
         self._path = path
         self._file = path.open("w", encoding="ascii")
         self._observation_bytes = observation_bytes
         self._redactor = redactor
-        self.steps: list[Step] = []
+        self.steps = steps
         self.size = 0  # characters held and written, to bound them
 
     def hold(self, command: str) -> str:

@@ -11,6 +11,7 @@ TENANT_TABLES = {
     "evaluation_runs",
     "evaluation_trials",
     "evaluator_configurations",
+    "execution_steps",
     "idempotency_keys",
     "memberships",
     "rollouts",
@@ -20,6 +21,7 @@ TENANT_TABLES = {
     "trajectory_artifacts",
     "trajectory_parts",
     "trajectory_words",
+    "trial_executions",
 }
 WALLED_TABLES = TENANT_TABLES | {"organizations", "users"}
 UNWALLED_TABLES = {"schema_migrations"}
@@ -46,20 +48,26 @@ GRANTS = {
         "INSERT",
         "SELECT",
         "UPDATE (execution, failure_category, failure_detail, finished_at, lost_executions, metrics, redactions, "
-        "reward, stages, started_at, status, trajectory_artifact_id)",
+        "reward, stages, started_at, status, trajectory_artifact_id, worker)",
     },
     "evaluator_configurations": {"INSERT", "SELECT"},
+    "execution_steps": {"DELETE", "INSERT", "SELECT"},
     "idempotency_keys": {"DELETE", "INSERT", "SELECT", "UPDATE (result_id)"},
     "memberships": {"DELETE", "INSERT", "SELECT", "UPDATE (role)"},
     "organizations": {"INSERT", "SELECT"},
-    "rollouts": {"INSERT", "SELECT"},
+    "rollouts": {"INSERT", "SELECT", "UPDATE (superseded)"},
     "schema_migrations": {"SELECT"},
     "secrets": {"DELETE", "INSERT", "SELECT", "UPDATE (ciphertext, updated_at, updated_by)"},
     "sessions": {"DELETE", "INSERT", "SELECT (created_at, expires_at, id, organization_id, user_id)"},
     "sign_in_links": {"INSERT"},
     "trajectory_artifacts": {"INSERT", "SELECT"},
     "trajectory_parts": {"INSERT", "SELECT"},
-    "trajectory_words": {"INSERT"},
+    "trajectory_words": {"INSERT", "SELECT", "UPDATE (words)"},
+    "trial_executions": {
+        "INSERT",
+        "SELECT",
+        "UPDATE (ended_at, failure_category, failure_detail, metrics, reward, stages, status, trajectory_artifact_id)",
+    },
     "users": {"SELECT (created_at, email, id)"},
 }
 

@@ -1,11 +1,12 @@
 """Rows in every table of an organization, made through the service's own statements."""
 
 import hashlib
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from db import accounts, bundles, environments, idempotency, runs, secrets, versions
+from db import accounts, bundles, environments, executions, idempotency, runs, secrets, trials, versions
 from db.runs import EvaluationRun
 from db.tenant import Tenant, fetch_before_organization
 from db.trials import EvaluationTrial
@@ -34,6 +35,7 @@ class Contents:
     file_id: UUID
     open_run: EvaluationRun
     queued_trial: EvaluationTrial
+    running_trial: EvaluationTrial
     bare_run: EvaluationRun  # without trials
 
     @property
@@ -70,13 +72,17 @@ async def populate(tenant: Tenant, name: str) -> Contents:
     run, (trial,) = await create_run(
         tenant, version, [Attempt(0.5, stages={"stage_a": 1}, steps=list(map(step, range(1, 202))))]
     )
-    open_run, (queued_trial,) = await create_run(tenant, version, [Attempt(status="queued")], status="running")
+    open_run, (queued_trial, waiting) = await create_run(
+        tenant, version, [Attempt(status="queued")] * 2, status="running"
+    )
     configuration_id = await create_configuration(tenant)
     async with tenant.transaction() as transaction:
         assert trial.trajectory_artifact_id
         file_id, _ = await leave_files(transaction, trial.trajectory_artifact_id)
         (secret,) = await transaction.fetch(secrets.PUT, "API_KEY", name.encode(), user_id)
     async with tenant.transaction() as transaction:
+        (running_trial,) = await transaction.fetch(trials.CLAIM, waiting.id, 0, "worker")
+        await transaction.fetch(executions.RECORD, waiting.id, 1, 1, 1, json.dumps([step(1)]))
         (bare_run,) = await transaction.fetch(runs.CREATE, version.id, configuration_id, "evaluation", None, 0, 1)
     return Contents(
         tenant=tenant,
@@ -91,5 +97,6 @@ async def populate(tenant: Tenant, name: str) -> Contents:
         file_id=file_id,
         open_run=open_run,
         queued_trial=queued_trial,
+        running_trial=running_trial,
         bare_run=bare_run,
     )

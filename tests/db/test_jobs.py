@@ -1,7 +1,7 @@
 """The queue: a job exists with its run or not at all, and only the holder of its lease may end it."""
 
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
@@ -25,15 +25,21 @@ def job(acme: Tenant) -> RunJob:
     return RunJob(acme.organization_id, uuid4())
 
 
-async def take(manager: QueueManager) -> list[Job]:
+async def take(manager: QueueManager, count: int = 10) -> list[Job]:
     """What the manager is given of the queue."""
     unlimited = {QueueEntrypoint(jobs.ENTRYPOINT): EntrypointExecutionParameter(concurrency_limit=0)}
-    return await manager.queries.dequeue(10, unlimited, manager.queue_manager_id, None, LEASE)
+    return await manager.queries.dequeue(count, unlimited, manager.queue_manager_id, None, LEASE)
 
 
-async def enqueue(tenant: Tenant, job: RunJob) -> int:
+async def take_one(manager: QueueManager) -> tuple[int, UUID]:
+    """Id and organization of the next job."""
+    (job,) = await take(manager, 1)
+    return job.id, RunJob.decode(job.payload).organization_id
+
+
+async def enqueue(tenant: Tenant, job: RunJob, attempts: int = 1) -> int:
     async with tenant.transaction() as transaction:
-        return await jobs.enqueue(transaction, job)
+        return await jobs.enqueue(transaction, job, attempts)
 
 
 def test_a_payload_is_read_as_it_was_written() -> None:
@@ -50,7 +56,7 @@ def test_another_payload_is_refused(payload: bytes | None) -> None:
 async def test_a_job_is_taken_once_its_transaction_is_committed(acme: Tenant, pool: Pool, job: RunJob) -> None:
     manager = jobs.queue_manager(pool)
     async with acme.transaction() as transaction:
-        job_id = await jobs.enqueue(transaction, job)
+        job_id = await jobs.enqueue(transaction, job, 1)
         assert await take(manager) == []
     (taken,) = await take(manager)
     assert taken.id == job_id
@@ -64,7 +70,7 @@ class _UndoError(Exception):
 
 async def enqueue_and_undo(tenant: Tenant, job: RunJob) -> None:
     async with tenant.transaction() as transaction:
-        await jobs.enqueue(transaction, job)
+        await jobs.enqueue(transaction, job, 1)
         raise _UndoError
 
 
@@ -191,3 +197,41 @@ async def test_installing_again_keeps_jobs_and_grants(
         await owner.close()
     (taken,) = await take(jobs.queue_manager(pool))
     assert taken.id == job_id
+
+
+async def test_one_organization_s_queue_does_not_starve_another(acme: Tenant, rival: Tenant, pool: Pool) -> None:
+    for _ in range(40):
+        await enqueue(acme, RunJob(acme.organization_id, uuid4()), attempts=4)
+    manager = jobs.queue_manager(pool)
+    served = [await take_one(manager) for _ in range(3)]
+    single = await enqueue(rival, RunJob(rival.organization_id, uuid4()))
+    following = [await take_one(manager) for _ in range(2)]
+    assert {organization for _, organization in served} == {acme.organization_id}
+    assert single in [job_id for job_id, _ in following]
+
+
+async def test_organizations_take_turns_by_attempts(acme: Tenant, rival: Tenant, pool: Pool) -> None:
+    """One that queues runs of two attempts is served as many attempts as one with runs of eight."""
+    for _ in range(4):
+        await enqueue(acme, RunJob(acme.organization_id, uuid4()), attempts=8)
+    for _ in range(16):
+        await enqueue(rival, RunJob(rival.organization_id, uuid4()), attempts=2)
+    manager = jobs.queue_manager(pool)
+    attempts = {acme.organization_id: 0, rival.organization_id: 0}
+    for _ in range(20):
+        _, organization = await take_one(manager)
+        attempts[organization] += 8 if organization == acme.organization_id else 2
+        assert abs(attempts[acme.organization_id] - attempts[rival.organization_id]) <= 8
+    assert set(attempts.values()) == {32}
+
+
+async def test_an_organization_that_was_away_saves_no_turns(acme: Tenant, rival: Tenant, pool: Pool) -> None:
+    manager = jobs.queue_manager(pool)
+    for _ in range(20):
+        await enqueue(acme, RunJob(acme.organization_id, uuid4()))
+        await take_one(manager)
+    for _ in range(10):
+        await enqueue(rival, RunJob(rival.organization_id, uuid4()))
+        await enqueue(acme, RunJob(acme.organization_id, uuid4()))
+    served = [(await take_one(manager))[1] for _ in range(10)]
+    assert abs(served.count(acme.organization_id) - served.count(rival.organization_id)) <= 2

@@ -23,8 +23,8 @@ TRIALS = 16_000
 
 #: Of every other trial, with words that all of them have, that one in 500 has, and that another organization's have.
 TRAJECTORIES = """
-insert into trajectory_artifacts (organization_id, evaluation_trial_id, name, log, steps, step_count)
-select organization_id, id, 'trajectory.json', to_json(concat_ws(' ', 'common',
+insert into trajectory_artifacts (organization_id, evaluation_trial_id, execution, name, log, steps, step_count)
+select organization_id, id, 1, 'trajectory.json', to_json(concat_ws(' ', 'common',
   case when number % 500 = 0 then 'rare' end,
   case when organization_id = '01900000-0000-7000-8000-000000000002' then 'theirs' end)), '[]', 0
 from (select *, row_number() over (order by id) as number from evaluation_trials) trial where number % 2 = 0

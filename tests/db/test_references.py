@@ -29,7 +29,7 @@ REFERENCES: dict[str, Callable[[Contents, Contents, Callable[[UUID], UUID]], Sta
     "version of a trial": lambda a, b, id_of: (trials.CREATE, [b.bare_run.id, id_of(a.version.id), 0, 1]),
     "trial of an artifact": lambda a, b, id_of: (
         artifacts.CREATE,
-        [id_of(a.queued_trial.id), "trial-1-trajectory.json", '""', "[]", 0, None],
+        [id_of(a.queued_trial.id), 1, "trial-1-trajectory.json", '""', "[]", 0, None],
     ),
     "artifact of a file": lambda a, b, id_of: (
         artifact_files.CREATE,

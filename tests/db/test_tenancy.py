@@ -14,6 +14,7 @@ from db import (
     bundles,
     configurations,
     environments,
+    executions,
     exports,
     members,
     nodes,
@@ -120,17 +121,18 @@ async def test_another_organization_s_runs_and_trials_are_out_of_reach(
     ours: Contents, rival: Tenant, administrator: Connection
 ) -> None:
     before = await rows_of(administrator, ours)
-    open_run, queued, claimed = ours.open_run.id, ours.queued_trial, ours.trial
+    open_run, queued, running, claimed = ours.open_run.id, ours.queued_trial, ours.running_trial, ours.trial
     attempts: list[Statement] = [
         (runs.LOCK, [open_run]),
         (runs.START, [open_run]),
         (runs.SET_JOB, [open_run, 1]),
         (runs.FINISH, [open_run, "cancelled", "[]", 0, None]),
-        (trials.CLAIM, [queued.id, queued.execution]),
+        (trials.CLAIM, [queued.id, queued.execution, "worker"]),
         (trials.FINISH, [queued.id, queued.execution, "completed", 1.0, None, None, "[]", None, None, 0]),
         (trials.INTERRUPT, [queued.id, queued.execution, None]),
         (trials.ATTACH, [claimed.id, claimed.execution, None, 0]),
         (trials.END_OPEN, [open_run, "cancelled", "cancelled", None]),
+        (executions.RECORD, [running.id, running.execution, 2, 1, "[]"]),
         (accounts.REVOKE_TOKEN, [ours.token_id]),
         (secrets.SEAL_AGAIN, [ours.secret_id, b"another"]),
     ]
@@ -171,6 +173,8 @@ def reads(ours: Contents) -> list[Statement]:
         (trials.PAGE_REWARD_HIGHEST, [*any_trial, None, None, 10]),
         (trials.PAGE_OF_VERSIONS, [*any_trial, None, 10, [version.id]]),
         (trials.COUNT_OF_VERSIONS, [*any_trial, [version.id]]),
+        (executions.BY_TRIALS, [[trial]]),
+        (executions.STEPS, [1, 1, 1, [ours.running_trial.id]]),
         (rollouts.BY_TRIALS, [[trial]]),
         (rollouts.PAGE, [None] * 6 + [10]),
         (artifacts.BY_IDS, [[ours.trial.trajectory_artifact_id]]),

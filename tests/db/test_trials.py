@@ -25,7 +25,7 @@ async def queued(acme: Tenant) -> EvaluationTrial:
 
 async def claim(tenant: Tenant, trial: EvaluationTrial, execution: int) -> EvaluationTrial | None:
     async with tenant.transaction() as transaction:
-        return await transaction.fetch_one(trials.CLAIM, trial.id, execution)
+        return await transaction.fetch_one(trials.CLAIM, trial.id, execution, "worker")
 
 
 async def finish(
@@ -100,7 +100,7 @@ async def test_what_is_open_is_ended_and_keeps_its_steps(acme: Tenant) -> None:
     async with acme.transaction() as transaction:
         cancelled = await transaction.fetch(trials.END_OPEN, run.id, "cancelled", "cancelled", "by a person")
         assert {trial.id for trial in cancelled} == {running.id, queued.id}
-        artifact = await transaction.fetch_one(artifacts.CREATE, running.id, "trial-2.json", '""', "[]", 0, None)
+        artifact = await transaction.fetch_one(artifacts.CREATE, running.id, 1, "trial-2.json", '""', "[]", 0, None)
         assert artifact is not None
         assert await transaction.fetch(trials.ATTACH, running.id, 0, artifact.id, 0) == []
         attached = await transaction.fetch_one(trials.ATTACH, running.id, 1, artifact.id, 3)
@@ -120,8 +120,9 @@ async def test_a_reward_is_a_finite_number(reward: float, acme: Tenant, queued: 
     with pytest.raises(asyncpg.CheckViolationError, match="reward"):
         async with acme.transaction() as transaction:
             await transaction.connection.execute(
-                "insert into rollouts (evaluation_trial_id, evaluation_run_id, environment_version_id, seed, reward) "
-                "values ($1, $2, $3, 0, $4)",
+                "insert into rollouts "
+                "(evaluation_trial_id, execution, evaluation_run_id, environment_version_id, seed, reward) "
+                "values ($1, 1, $2, $3, 0, $4)",
                 queued.id,
                 queued.evaluation_run_id,
                 queued.environment_version_id,

@@ -2,6 +2,10 @@
 
 TRIAL = """
 id attempt seed status reward failureCategory failureDetail stages { name value } metrics redactions execution
+executions {
+  execution worker status reward failureCategory failureDetail stages { name value } metrics startedAt endedAt
+  trajectory { artifactId } recordedStepCount recordedSteps(first: 2) { totalCount edges { node { step observation } } }
+}
 startedAt finishedAt run { id } environmentVersion { id } rollout { id }
 trajectory {
   artifactId artifactUrl agentTrajectoryUrl log stepCount

@@ -69,6 +69,30 @@ def trajectory_of(trial: Trial, answered: dict[str, Any] | None) -> dict[str, An
     }
 
 
+def expected_executions(trial: Trial) -> list[dict[str, Any]]:
+    outcome, row = trial.outcome, trial.row
+    recorded = list(outcome.steps) if outcome.status == "running" else []
+    latest = {
+        "execution": 1,
+        "worker": "worker",
+        "status": "LOST" if outcome.status == "interrupted" else outcome.status.upper(),
+        "reward": outcome.reward,
+        "failureCategory": outcome.category,
+        "failureDetail": outcome.detail,
+        "stages": stages(trial),
+        "metrics": outcome.metrics,
+        "startedAt": text(row.started_at),
+        "endedAt": text(row.finished_at),
+        "trajectory": {"artifactId": str(row.trajectory_artifact_id)} if row.trajectory_artifact_id else None,
+        "recordedStepCount": len(recorded),
+        "recordedSteps": {
+            "totalCount": len(recorded),
+            "edges": [{"node": {"step": step["step"], "observation": step["observation"]}} for step in recorded],
+        },
+    }
+    return [latest] if row.execution else []
+
+
 def expected_trial(run: Run, trial: Trial, answered: dict[str, Any]) -> dict[str, Any]:
     outcome, row = trial.outcome, trial.row
     started, ended = outcome.status != "queued", outcome.status not in ("queued", "running")
@@ -86,6 +110,7 @@ def expected_trial(run: Run, trial: Trial, answered: dict[str, Any]) -> dict[str
         "metrics": outcome.metrics,
         "redactions": 0,
         "execution": int(started),
+        "executions": expected_executions(trial),
         "startedAt": text(row.started_at),
         "finishedAt": text(row.finished_at),
         "run": {"id": str(run.row.id)},

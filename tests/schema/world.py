@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from db import accounts, artifacts, configurations, environments, rollouts, runs, trials
+from db import accounts, artifacts, configurations, environments, executions, rollouts, runs, trials
 from db.accounts import Token
 from db.configurations import EvaluatorConfiguration
 from db.environments import Environment
@@ -114,14 +114,18 @@ FIRST_RUN = [
 async def _finish(transaction: Transaction, trial: EvaluationTrial, outcome: Outcome) -> None:
     if outcome.status == "queued":
         return
-    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution)
+    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, "worker")
     assert claimed is not None
     if outcome.status == "running":
+        for position, shown in enumerate(outcome.steps, 1):
+            recorded = json.dumps([shown])
+            assert await transaction.fetch_one(executions.RECORD, trial.id, claimed.execution, position, 1, recorded)
         return
     steps = json.dumps(list(outcome.steps), separators=(",", ":"))
     artifact = await transaction.fetch_one(
         artifacts.CREATE,
         trial.id,
+        claimed.execution,
         f"trial-{trial.attempt}-trajectory.json",
         json.dumps(outcome.log),
         steps,
@@ -239,7 +243,11 @@ async def build_world(tenant: Tenant) -> World:
         world,
         versions[1],
         scripted,
-        [Outcome(1.0), Outcome(None, "running"), Outcome(None, "queued")],
+        [
+            Outcome(1.0),
+            Outcome(None, "running", steps=[step(1), step(2, "order", "{}", "\u2028")]),
+            Outcome(None, "queued"),
+        ],
         status="running",
     )
     await add_run(world, versions[1], other, [Outcome(None, "queued")], status="queued", seed=2**31)

@@ -11,13 +11,13 @@ with run as (
   returning id
 ), trial as (
   insert into evaluation_trials
-    (evaluation_run_id, environment_version_id, attempt, seed, status, reward, finished_at)
-  select id, $1, 1, 0, 'completed', 0.5, now() from run
+    (evaluation_run_id, environment_version_id, attempt, seed, status, execution, reward, finished_at)
+  select id, $1, 1, 0, 'completed', 1, 0.5, now() from run
   returning id, evaluation_run_id
 ), artifact as (
-  insert into trajectory_artifacts (evaluation_trial_id, name, log, steps, step_count)
+  insert into trajectory_artifacts (evaluation_trial_id, execution, name, log, steps, step_count)
   select
-    trial.id, 'trial-1-trajectory.json', '""',
+    trial.id, 1, 'trial-1-trajectory.json', '""',
     json_build_array(json_build_object('step', 1, 'tool', 'mcp', 'command', 'initialize', 'observation', digits.text)),
     1
   from trial
@@ -25,8 +25,8 @@ with run as (
     select string_agg(md5(trial.id::text || number), '') as text from generate_series(1, $4::int / 32) number
   ) digits
 )
-insert into rollouts (evaluation_trial_id, evaluation_run_id, environment_version_id, seed, reward)
-select id, evaluation_run_id, $1, 0, 0.5 from trial
+insert into rollouts (evaluation_trial_id, execution, evaluation_run_id, environment_version_id, seed, reward)
+select id, 1, evaluation_run_id, $1, 0, 0.5 from trial
 """
 
 

@@ -34,6 +34,7 @@ async def create_artifact(tenant: Tenant, steps: list[Any], log: str, **changes:
         row = await transaction.fetch_one(
             artifacts.CREATE,
             trial.id,
+            1,
             changes.get("name", "trial-1-trajectory.json"),
             json.dumps(log),
             json.dumps(steps, separators=(",", ":")),

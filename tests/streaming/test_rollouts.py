@@ -258,8 +258,8 @@ async def test_a_line_stays_a_line(acme: Tenant, client: Client) -> None:
             trial.id,
         )
         await connection.execute(
-            "insert into trajectory_artifacts (evaluation_trial_id, name, log, steps, step_count) "
-            "values ($1, 'n', '\"\"', $2, 1)",
+            "insert into trajectory_artifacts (evaluation_trial_id, execution, name, log, steps, step_count) "
+            "values ($1, 0, 'n', '\"\"', $2, 1)",
             trials[0]["id"],
             pretty,
         )

@@ -115,7 +115,7 @@ async def whole_way(
     assert outcome.status == "completed", outcome.failure_detail
     version = await create_version(tenant, f"environment-{uuid4()}")
     _, (trial,) = await create_run(tenant, version, [Attempt(status="queued")], status="running")
-    claimed = await records.claim(tenant, trial)
+    claimed = await records.claim(tenant, trial, "tests")
     assert claimed is not None
     await records.finish(tenant, claimed, outcome)
     return await told_of(tenant, str(trial.id))

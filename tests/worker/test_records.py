@@ -40,6 +40,7 @@ OUTCOME = Outcome(
     ),
 )
 QUEUED = Attempt(status="queued")
+WORKER, OTHER_WORKER = "here/1/a", "there/1/b"
 
 
 async def queued_run(tenant: Tenant, attempts: int = 1) -> tuple[EvaluationRun, list[EvaluationTrial]]:
@@ -52,7 +53,7 @@ async def trial_now(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial:
 
 
 async def claimed(tenant: Tenant, trial: EvaluationTrial) -> EvaluationTrial:
-    taken = await records.claim(tenant, trial)
+    taken = await records.claim(tenant, trial, WORKER)
     assert taken is not None
     return taken
 
@@ -108,16 +109,22 @@ async def test_a_late_write_changes_nothing(acme: Tenant) -> None:
 
 async def test_only_one_worker_gets_a_trial(acme: Tenant) -> None:
     _, (trial,) = await queued_run(acme)
-    await claimed(acme, trial)
+    mine = await claimed(acme, trial)
     with pytest.raises(SupersededError):
-        await records.claim(acme, trial)
+        await records.claim(acme, trial, OTHER_WORKER)
+    assert await trial_now(acme, trial) == mine
+
+
+async def test_a_claim_whose_answer_was_lost_can_be_asked_for_again(acme: Tenant) -> None:
+    _, (trial,) = await queued_run(acme)
+    assert await claimed(acme, trial) == await claimed(acme, trial)
 
 
 async def test_the_third_lost_execution_is_the_last(acme: Tenant) -> None:
     run, (trial,) = await queued_run(acme)
     for _ in range(MOST_LOST_EXECUTIONS):
         trial = await claimed(acme, trial)
-    assert await records.claim(acme, trial) is None
+    assert await records.claim(acme, trial, WORKER) is None
     ended = await trial_now(acme, trial)
     assert (ended.status, ended.reward, ended.failure_category) == ("interrupted", None, "worker_lost")
     assert ended.execution == ended.lost_executions == MOST_LOST_EXECUTIONS
@@ -141,7 +148,7 @@ async def test_what_is_handed_back_is_not_lost(acme: Tenant) -> None:
 async def test_a_trial_that_has_ended_is_passed_over(acme: Tenant) -> None:
     _, (trial,) = await queued_run(acme)
     await records.finish(acme, await claimed(acme, trial), OUTCOME)
-    assert await records.claim(acme, trial) is None
+    assert await records.claim(acme, trial, WORKER) is None
 
 
 async def test_cancelling_waits_for_a_trial_that_is_being_stored(acme: Tenant, database: DatabaseUrls) -> None:
@@ -214,7 +221,7 @@ async def test_a_failed_run_keeps_the_attempts_that_had_ended(acme: Tenant) -> N
 async def test_another_organization_can_write_none_of_it(acme: Tenant, rival: Tenant) -> None:
     run, (trial,) = await queued_run(acme)
     with pytest.raises(SupersededError):
-        await records.claim(rival, trial)
+        await records.claim(rival, trial, WORKER)
     mine = await claimed(acme, trial)
     with pytest.raises(SupersededError):
         await records.finish(rival, mine, OUTCOME)

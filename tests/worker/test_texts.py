@@ -39,7 +39,7 @@ def test_a_step_is_canonical_json() -> None:
 
 
 def test_steps_are_on_disk_at_once(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path / "steps.jsonl", 256, Redactor([]))
+    recorder = Recorder(tmp_path / "steps.jsonl", 256, Redactor([]), [])
     recorder.add("a", "b", "\udfff")
     assert (tmp_path / "steps.jsonl").read_text() == encode_step(recorder.steps[0]) + "\n"
     recorder.close()
