@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 if TYPE_CHECKING:
     from resolvers.secret_keys import SecretKeys
 
+SandboxMode = Literal["auto", "bubblewrap", "none"]
+SandboxPart = Literal["agent", "world", "evaluator"]
 LogLevel = Literal["debug", "info", "warning", "error", "critical"]
 
 
@@ -30,6 +32,13 @@ def _secret_keys(keys: SecretStr) -> SecretStr:
 
 def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
+
+
+def _split(separator: str) -> BeforeValidator:
+    def split(value: object) -> object:
+        return [part.strip() for part in value.split(separator) if part.strip()] if isinstance(value, str) else value
+
+    return BeforeValidator(split)
 
 
 class Settings(BaseSettings):
@@ -88,6 +97,18 @@ class Settings(BaseSettings):
         default=None,
         repr=False,
         description="Keys for the secrets of agents, separated by commas: the first encrypts, all decrypt.",
+    )
+    sandbox: Annotated[SandboxMode, BeforeValidator(_lower)] = Field(
+        default="none",
+        description="Isolation of agents, worlds and evaluators: bubblewrap, auto (bubblewrap where it works) or none.",
+    )
+    sandbox_network: Annotated[tuple[SandboxPart, ...] | None, NoDecode, _split(",")] = Field(
+        default=None,
+        description="Which of agent, world and evaluator keep the network in the sandbox, separated by commas.",
+    )
+    sandbox_paths: Annotated[tuple[Path, ...] | None, NoDecode, _split(os.pathsep)] = Field(
+        default=None,
+        description="Absolute paths that agents may read in the sandbox besides, separated by colons.",
     )
 
     def encryption_keys(self) -> "SecretKeys":

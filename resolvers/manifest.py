@@ -56,13 +56,19 @@ class Command(_Part):
 
 
 class Limits(_Part):
-    """Bounds of one attempt: wall time in seconds, requests of the agent, bytes of UTF-8 and of kept files."""
+    """Bounds of one attempt: wall time in seconds, requests of the agent, bytes of UTF-8 and of kept files.
+
+    Those of memory, processes and disk hold for each of its three process trees: agent, world and evaluator.
+    """
 
     seconds: float = Field(default=300, gt=0, le=86_400, allow_inf_nan=False)
     steps: int = Field(default=200, ge=1, le=100_000)
     log_bytes: int = Field(default=65_536, ge=256, le=16 * 1024 * 1024)
     observation_bytes: int = Field(default=16_384, ge=256, le=1024 * 1024)
     artifact_bytes: int = Field(default=16 * 1024 * 1024, ge=0, le=64 * 1024 * 1024)
+    memory_bytes: int = Field(default=4 * 1024**3, ge=64 * 1024**2, le=1024**4)
+    processes: int = Field(default=256, ge=1, le=100_000)
+    disk_bytes: int = Field(default=1024**3, ge=1024**2, le=1024**4)
 
 
 class Manifest(_Part):

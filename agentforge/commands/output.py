@@ -85,6 +85,7 @@ def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
 
     from agentforge.address import PortError
     from agentforge.database import DatabaseSettingsError
+    from agentforge.worker.sandbox import SandboxError
     from db.errors import ExpectedError, InvalidInputError
     from db.migrate import MigrationError
     from db.pool import UnsafeRoleError
@@ -94,7 +95,7 @@ def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
             return runner.run(work)
     except (InvalidInputError, DatabaseSettingsError) as error:
         fail(str(error), BAD_INPUT)
-    except (ExpectedError, MigrationError, PortError, UnsafeRoleError) as error:
+    except (ExpectedError, MigrationError, PortError, SandboxError, UnsafeRoleError) as error:
         fail(str(error))
     except asyncpg.ClientConfigurationError as error:
         fail(f"The address of the database cannot be used: {error}", BAD_INPUT)

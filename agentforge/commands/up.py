@@ -61,6 +61,7 @@ async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: 
     from agentforge.logs import configure_logs
     from agentforge.server import bind, running_api
     from agentforge.supervisor import running_worker
+    from agentforge.worker.sandbox import open_sandbox
     from db.pool import open_pool
 
     data_directory = settings.data_dir.resolve()
@@ -68,6 +69,10 @@ async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: 
     logs = data_directory / "logs"
     logs.mkdir(exist_ok=True)
     configure_logs(settings.log_level, logs / "api.log")
+    # Before anything is started: without a sandbox that must be, the worker would fail again and again.
+    sandbox = await asyncio.to_thread(open_sandbox, settings)
+    if settings.sandbox == "auto" and sandbox is None:
+        console.print(f"Agents run without a sandbox; {logs / 'api.log'} tells why.", style="yellow")
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(bind(settings))
         console.print("Starting database, API and worker ...", style="dim")

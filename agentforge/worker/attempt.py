@@ -1,6 +1,7 @@
 """Executes one attempt: a real agent on a real world, then its evaluator."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from agentforge.worker import atif
@@ -61,6 +62,7 @@ class _Execution:
         self._room = Room(attempt)
         self._recorder = Recorder(self._room.steps, self._limits.observation_bytes, self._redactor, attempt.steps)
         self._output_left = OUTPUT_BYTES
+        self._world_log_left = OUTPUT_BYTES
 
     def close(self) -> None:
         self._recorder.close()
@@ -82,7 +84,9 @@ class _Execution:
                 self._room.world_command(),
                 env=self._room.world_environment(),
                 cwd=self._room.world,
-                stderr=self._log_stream("[world] "),
+                bounds=self._room.world_bounds(),
+                exceeded=self._end_world,
+                stderr=self._log_stream("[world] ", self._count_world_log),
             )
         except CannotStartError as error:
             return Ending("errored", "environment_failed", f"the environment cannot start: {error}")
@@ -97,8 +101,10 @@ class _Execution:
                 self._room.agent_command(),
                 env=self._room.agent_environment(self._passed),
                 cwd=self._room.workspace,
-                stdout=self._log_stream("[agent] ", is_agent=True),
-                stderr=self._log_stream("[agent] ", is_agent=True),
+                bounds=self._room.agent_bounds(),
+                exceeded=self._end_agent,
+                stdout=self._log_stream("[agent] ", self._count_output),
+                stderr=self._log_stream("[agent] ", self._count_output),
             )
         except CannotStartError as error:
             return Ending("errored", "agent_crashed", f"the agent cannot start: {error}")
@@ -120,13 +126,25 @@ class _Execution:
         else:
             self._decide(Ending("errored", "agent_crashed", f"the agent {describe_exit(code)}"))
 
+    def _end_world(self, _: str, deed: str) -> None:
+        self._decide(Ending("errored", "environment_failed", f"the environment {deed}"))
+
+    def _end_agent(self, kind: str, deed: str) -> None:
+        self._decide(Ending("errored", f"{kind}_limit", f"the agent {deed}"))
+
     def _decide(self, ending: Ending) -> None:
         """The first cause counts; what follows from it does not."""
         if not self._verdict.done():
             self._verdict.set_result(ending)
 
-    def _log_stream(self, prefix: str, *, is_agent: bool = False) -> LogStream:
-        return LogStream(self._log, prefix, self._redactor, self._count_output if is_agent else None)
+    def _log_stream(self, prefix: str, count: Callable[[int], None] | None = None) -> LogStream:
+        return LogStream(self._log, prefix, self._redactor, count)
+
+    def _count_world_log(self, size: int) -> None:
+        self._world_log_left -= size
+        if self._world_log_left < 0:
+            reason = f"the environment logged more than {OUTPUT_BYTES} bytes"
+            self._decide(Ending("errored", "environment_failed", reason))
 
     def _count_output(self, size: int) -> None:
         self._output_left -= size

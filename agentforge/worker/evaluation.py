@@ -39,11 +39,14 @@ class _Output:
 async def evaluate(room: Room, log: Log, redactor: Redactor) -> Score:
     """Runs the evaluator in the world's folder. Raises EvaluatorFailedError."""
     output = _Output()
+    excesses: list[str] = []
     try:
         process = await Process.start(
             room.evaluator_command(),
             env=room.evaluator_environment(),
             cwd=room.world,
+            bounds=room.evaluator_bounds(),
+            exceeded=lambda _, deed: excesses.append(deed),
             stdout=output,
             stderr=LogStream(log, "[evaluator] ", redactor),
         )
@@ -54,6 +57,8 @@ async def evaluate(room: Room, log: Log, redactor: Redactor) -> Score:
             code = await asyncio.wait_for(process.ended(), EVALUATOR_SECONDS)
         except TimeoutError as error:
             raise EvaluatorFailedError(f"no score within {EVALUATOR_SECONDS:g} s") from error
+    if excesses:
+        raise EvaluatorFailedError(f"the evaluator {excesses[0]}")
     if code != 0:
         raise EvaluatorFailedError(f"the evaluator {describe_exit(code)}")
     if output.is_too_long:

@@ -1,51 +1,76 @@
 """Starts one command and stays until it, and everything it started, has ended.
 
-Run by its path in a process of its own (see `processes`), with a socket to the worker as first argument.
-As the subreaper of its command it becomes the parent of every orphan, so a double-forked daemon in a
-session of its own is still found, and belongs to one attempt without doubt. When the socket closes, be it
-that the worker asks or that the worker was killed, the tree is ended: SIGTERM, a grace, SIGKILL. Outside
-Linux there are no subreapers, so there orphans escape.
+Run by its path in a process of its own (see `processes`), with arguments of this shape:
 
-It reports two lines: `started` or `error REASON`, then `exit CODE` (negative for a signal).
+    CONTROL STREAMS MEMORY_BYTES PROCESSES DISK_BYTES FOLDER... -- COMMAND...
+
+CONTROL is a socket to the worker; STREAMS is `0`, or the descriptor of standard input, with that of standard
+output the next one, where a sandbox has taken their places. As the subreaper of its command it becomes the
+parent of every orphan, so a double-forked daemon in a session of its own is still found, and belongs to one
+attempt without doubt. When the socket closes, be it that the worker asks or that the worker was killed, the tree is
+ended: SIGTERM, a grace, SIGKILL. A tree over one of its limits gets no grace. Outside Linux there are no
+subreapers, so there orphans escape.
+
+It reports lines: `started` or `error REASON`; then perhaps `limit KIND`; then `exit CODE` (negative for a signal).
 """
 
-import contextlib
-import ctypes
+import math
 import os
+import select
 import signal
-import socket
 import sys
-import threading
 import time
-from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    import psutil
+# Isolated and without `site`, which each start would wait for.
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
-GRACE_SECONDS: Final = 2.0
-_SET_CHILD_SUBREAPER: Final = 36  # linux/prctl.h
-_IGNORED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+from agentforge.worker import tree
+from agentforge.worker.watch import Watch, privilege, set_hard_limits
+
+GRACE_SECONDS = 2.0
+_KILL_SECONDS = 0.01
+_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main() -> None:
-    control = socket.socket(fileno=int(sys.argv[1]))
-    control.set_inheritable(False)
+    separator = sys.argv.index("--")
+    control, streams, memory_bytes, processes, disk_bytes = map(int, sys.argv[1:6])
+    os.set_inheritable(control, False)
     if sys.platform == "linux":
+        import ctypes
+
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    for number in _IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+    if streams:
+        os.dup2(streams, 0)
+        os.dup2(streams + 1, 1)
+        os.closerange(streams, streams + 2)
     # The worker says when it knows this process, so that a start given up midway leaves no command behind.
-    if not control.recv(1):
+    if not os.read(control, 1):
         return
+    woken = _wake_on_children()
+    set_hard_limits(memory_bytes, processes, disk_bytes)
     try:
-        command = _spawn(sys.argv[2:])
+        command = _spawn(sys.argv[separator + 1 :])
     except (OSError, ValueError) as error:
         _report(control, f"error {error}")
         return
     _release_standard_streams()
     _report(control, "started")
-    threading.Thread(target=_end_when_told, args=(control,), daemon=True).start()
-    _reap(command, control)
+    privilege()
+    Guard(command, control, woken, Watch(memory_bytes, processes, disk_bytes, sys.argv[6:separator])).stay()
+
+
+def _wake_on_children() -> int:
+    """Returns a pipe that can be read whenever a child has ended."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    return reading
 
 
 def _spawn(command: list[str]) -> int:
@@ -61,49 +86,77 @@ def _release_standard_streams() -> None:
         os.dup2(nowhere, stream)
 
 
-def _report(control: socket.socket, line: str) -> None:
-    with contextlib.suppress(OSError):  # the worker may be gone
-        control.sendall(line.replace("\n", " ").encode("utf-8", "backslashreplace") + b"\n")
+def _report(control: int, line: str) -> None:
+    try:
+        os.write(control, line.replace("\n", " ").encode("utf-8", "backslashreplace") + b"\n")
+    except OSError:  # the worker may be gone
+        return
 
 
-def _reap(command: int, control: socket.socket) -> None:
-    """Waits until there is no child left: with none, there is no descendant either."""
-    while True:
+class Guard:
+    """Watches over the tree of one command."""
+
+    def __init__(self, command: int, control: int, woken: int, watch: Watch) -> None:
+        self._command = command
+        self._control = control
+        self._woken = woken
+        self._watch = watch
+        self._deadline = math.inf  # when the grace ends, once the tree has been asked to end
+
+    def stay(self) -> None:
+        """Returns when there is no child left: with none, there is no descendant either."""
+        next_look = 0.0
+        while self._reap():
+            now = time.monotonic()
+            if now >= self._deadline:
+                tree.kill()
+                # What was killed takes a moment to be gone, or may have been missed.
+                self._wait(_KILL_SECONDS)
+                continue
+            if now >= next_look:
+                self._look()
+                next_look = time.monotonic() + self._watch.next_seconds
+            self._wait(min(next_look, self._deadline) - time.monotonic())
+
+    def _wait(self, seconds: float) -> None:
+        # Once closed the socket can always be read, so nobody listens to it any more.
+        ears = [self._woken, self._control] if self._deadline == math.inf else [self._woken]
+        ready, _, _ = select.select(ears, [], [], max(0.0, seconds))
+        if self._control in ready:
+            self._end()
+        if self._woken in ready:
+            os.read(self._woken, 65_536)
+
+    def _look(self, *, is_last: bool = False) -> None:
+        if limit := self._watch.exceeded(is_last=is_last):
+            _report(self._control, f"limit {limit}")
+            self._deadline = 0.0
+
+    def _end(self) -> None:
+        if self._deadline == math.inf:
+            self._deadline = time.monotonic() + GRACE_SECONDS
+            tree.terminate()
+
+    def _reap(self) -> bool:
+        """Takes note of the children that ended; whether there are others."""
+        code, has_others = None, True
         try:
-            process, status = os.waitpid(-1, 0)
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self._command:
+                    code = os.waitstatus_to_exitcode(ended[1])
         except ChildProcessError:
-            return
-        if process == command:
-            _report(control, f"exit {os.waitstatus_to_exitcode(status)}")
-            threading.Thread(target=_end_descendants, daemon=True).start()
+            has_others = False
+        if code is not None:
+            self._conclude(code)
+        return has_others
 
-
-def _end_when_told(control: socket.socket) -> None:
-    control.recv(1)
-    _end_descendants()
-
-
-def _end_descendants() -> None:
-    # Imported late: it takes longer than all else here, and most commands leave nothing behind.
-    import psutil
-
-    own = psutil.Process()
-    deadline = time.monotonic() + GRACE_SECONDS
-    _signal(own.children(recursive=True), signal.SIGTERM)
-    time.sleep(max(0, deadline - time.monotonic()))
-    while True:  # until `_reap` ends this process
-        _signal(own.children(recursive=True), signal.SIGKILL)
-        time.sleep(0.01)
-
-
-def _signal(processes: "list[psutil.Process]", number: signal.Signals) -> None:
-    import psutil
-
-    for process in processes:
-        with contextlib.suppress(psutil.Error):  # it has just ended by itself
-            process.send_signal(number)
+    def _conclude(self, code: int) -> None:
+        if self._deadline == math.inf:
+            # Whoever goes too far and ends between two looks, perhaps of it, is to be found as well.
+            self._look(is_last=True)
+        _report(self._control, f"exit {code}")
+        self._end()
 
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # a thread may still be asleep in its grace

@@ -1,7 +1,6 @@
 """One job: the attempts of one run, each claimed, executed and stored, then the run's end."""
 
 import asyncio
-import shutil
 import tempfile
 import uuid
 from contextlib import suppress
@@ -19,6 +18,8 @@ from agentforge.worker.places import Places
 from agentforge.worker.plan import CannotRunError, Plan, start_run
 from agentforge.worker.progress import keep_steps
 from agentforge.worker.records import SupersededError
+from agentforge.worker.removal import remove_folder
+from agentforge.worker.sandbox import Sandbox
 from agentforge.worker.signals import cancelled, set_when
 from db.jobs import RunJob
 from db.patience import Patience
@@ -47,6 +48,7 @@ class Executor:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     handing_back: asyncio.Event = field(default_factory=asyncio.Event)
     keys: SecretKeys = field(default_factory=lambda: SecretKeys([]))
+    sandbox: Sandbox | None = None
     patiently: Patience = field(init=False)
     places: Places = field(init=False)
 
@@ -146,10 +148,12 @@ class Executor:
             bundle=plan.bundle,
             directory=directory,
             secrets=plan.secrets,
+            sandbox=self.sandbox,
         )
         try:
             # Without its lease this execution counts for nothing: it ends as if it had been cancelled.
             async with set_when(stop, keep_steps(tenant, trial, attempt.steps)):
                 return await execute(attempt, stop)
         finally:
-            await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+            if left := await asyncio.to_thread(remove_folder, directory):
+                log.warning("folder_left", directory=str(directory), error=str(left))

@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
+import fcntl
+import os
 import secrets
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -14,6 +17,7 @@ from typing import Final, Protocol, Self
 import psutil
 
 from agentforge.worker import guard
+from agentforge.worker.sandbox import STREAMS
 
 LINE_BYTES: Final = 16 * 1024 * 1024
 _MARKER: Final = "AGENTFORGE_PROCESS"
@@ -32,6 +36,32 @@ class Sink(Protocol):
     def feed(self, data: bytes) -> None: ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What one tree of processes may use. `folders` are those measured; `sandbox` starts what it is put in front of."""
+
+    memory_bytes: int
+    processes: int
+    disk_bytes: int
+    folders: tuple[Path, ...]
+    sandbox: tuple[str, ...] = ()
+
+    def describe(self, kind: str) -> str:
+        """Says what a tree over its limit of this kind (see `guard`) did."""
+        return {
+            "memory": f"held more than {self.memory_bytes} bytes of memory",
+            "process": f"ran more than {self.processes} processes or their threads at once",
+            "disk": f"kept more than {self.disk_bytes} bytes in its folders",
+        }[kind]
+
+    def guarded(self, control: int, command: Sequence[str]) -> list[str]:
+        """Returns the command line of a guard over this command."""
+        # Outside Linux the guard needs psutil.
+        python = [sys.executable, "-I", *(["-S"] if sys.platform == "linux" else []), str(Path(guard.__file__))]
+        numbers = (control, STREAMS if self.sandbox else 0, self.memory_bytes, self.processes, self.disk_bytes)
+        return [*self.sandbox, *python, *map(str, numbers), *map(str, self.folders), "--", *command]
 
 
 class Process:
@@ -58,36 +88,41 @@ class Process:
         *,
         env: Mapping[str, str],
         cwd: Path,
+        bounds: Bounds,
+        exceeded: Callable[[str, str], None],
         stderr: Sink,
         stdout: Sink | None = None,
     ) -> Self:
         """Starts a command in a session of its own.
 
+        A tree over one of its bounds is ended, and `exceeded` told its kind and what it did, before its exit.
         With a sink for stdout, stdin is empty; without one, the caller uses `stdin` and `stdout`.
         Raises CannotStartError.
         """
         ours, theirs = socket.socketpair()
         marker = secrets.token_hex(16)
-        arguments = [sys.executable, "-I", str(Path(guard.__file__)), str(theirs.fileno()), *command]
+        with theirs:  # not among the descriptors that a sandbox gives to the streams
+            control = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 10)
         try:
-            with theirs:
-                process = await asyncio.create_subprocess_exec(
-                    *arguments,
-                    stdin=asyncio.subprocess.PIPE if stdout is None else asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.PIPE,
-                    limit=LINE_BYTES if stdout is None else _PIECE,
-                    env={**env, _MARKER: marker},
-                    cwd=cwd,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
+            process = await asyncio.create_subprocess_exec(
+                *bounds.guarded(control, command),
+                stdin=asyncio.subprocess.PIPE if stdout is None else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=_PIECE,
+                env={**env, _MARKER: marker},
+                cwd=cwd,
+                pass_fds=[control],
+                start_new_session=True,
+            )
         except BaseException as error:
             ours.close()
             if isinstance(error, (OSError, ValueError)):
                 raise CannotStartError(str(error)) from error
             raise
-        return await cls._begin(process, marker, ours, stdout, stderr)
+        finally:
+            os.close(control)
+        return await cls._begin(process, marker, ours, stdout, stderr, bounds, exceeded)
 
     @classmethod
     async def _begin(
@@ -97,6 +132,8 @@ class Process:
         control: socket.socket,
         stdout: Sink | None,
         stderr: Sink,
+        bounds: Bounds,
+        exceeded: Callable[[str, str], None],
     ) -> Self:
         report, writer = await asyncio.open_unix_connection(sock=control)
         self = cls(process, marker, report, writer)
@@ -113,7 +150,7 @@ class Process:
         except BaseException:
             await self.end()
             raise
-        self._code = asyncio.create_task(self._read_code())
+        self._code = asyncio.create_task(self._read_code(bounds, exceeded))
         return self
 
     @property
@@ -131,13 +168,20 @@ class Process:
         assert self._code
         return await asyncio.shield(self._code)
 
-    async def _read_code(self) -> int | None:
-        line = (await self._report.readline()).decode()
-        return int(line.removeprefix("exit ")) if line else None
+    async def _read_code(self, bounds: Bounds, exceeded: Callable[[str, str], None]) -> int | None:
+        while line := (await self._report.readline()).decode():
+            word, _, value = line.strip().partition(" ")
+            if word == "exit":
+                return int(value)
+            exceeded(value, bounds.describe(value))
+        return None
 
     async def end(self) -> None:
         """Ends what is left of the tree and returns when all of it is gone: SIGTERM, a grace, SIGKILL."""
         self._control.close()
+        if self._guard.returncode is None:
+            with contextlib.suppress(OSError):
+                os.kill(self._guard.pid, signal.SIGCONT)  # its tree may have stopped it
         if self._guard.stdin:
             self._guard.stdin.close()
             # A pipe that nobody reads would keep its process in a write and never report its end.
@@ -158,6 +202,7 @@ class Process:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._guard.wait(), _DEADLINE_SECONDS)
             return True
+        await asyncio.to_thread(_kill_below, self._guard.pid)
         with contextlib.suppress(ProcessLookupError):
             self._guard.kill()
         return False
@@ -188,6 +233,13 @@ async def _pump(stream: asyncio.StreamReader, sink: Sink) -> None:
             sink.feed(data)
     finally:
         sink.close()
+
+
+def _kill_below(guard: int) -> None:
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(guard).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
 
 
 def _kill_marked(marker: str) -> None:

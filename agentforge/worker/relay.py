@@ -32,6 +32,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from agentforge.worker.lines import PIECE_BYTES, Lines, LineTooLongError
 from agentforge.worker.log import LogStream
 from agentforge.worker.messages import (
     Message,
@@ -47,6 +48,8 @@ from agentforge.worker.processes import LINE_BYTES, Process, describe_exit
 from agentforge.worker.steps import Recorder
 
 RECORDED_BYTES: Final = 64 * 1024 * 1024
+UNASKED_BYTES: Final = 64 * 1024 * 1024
+_LEAST_UNASKED: Final = 256  # bytes that a message counts as: reading a short one takes time too
 _CONNECTIONS: Final = 16
 _WORLD_GRACE_SECONDS: Final = 2.0
 _PARSE_ERROR: Final = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
@@ -69,6 +72,10 @@ class _Asked:
     is_answered: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+class _FloodError(Exception):
+    """The world sends more of its own accord than it may."""
+
+
 class Relay:
     """Serves a world on a unix socket while its context is open; on leaving, the world is let go."""
 
@@ -88,12 +95,14 @@ class Relay:
         self._stray_lines = stray_lines
         self._steps_left = steps
         self._unasked_left = steps
+        self._unasked_bytes_left = UNASKED_BYTES
         self._decide = decide
         self._clients: list[_Client] = []
         self._asked: dict[str, _Asked] = {}
+        self._long_line = asyncio.Lock()  # sixteen clients could have the worker hold as many long lines
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_unix_server(self._serve, self._socket, limit=LINE_BYTES)
+        self._server = await asyncio.start_unix_server(self._serve, self._socket, limit=PIECE_BYTES)
         self._reading = asyncio.create_task(self._read_world())
         self._reading.add_done_callback(self._check)
         return self
@@ -145,8 +154,9 @@ class Relay:
 
     async def _hear(self, reader: asyncio.StreamReader, client: _Client) -> None:
         with contextlib.suppress(ConnectionError):
-            while line := await _read_line(reader):
-                await self._from_agent(client, line)
+            with Lines(reader, LINE_BYTES, self._long_line) as lines, contextlib.suppress(LineTooLongError):
+                while line := await lines.next():
+                    await self._from_agent(client, line)
             if client.unanswered:
                 await client.is_idle.wait()
 
@@ -192,15 +202,18 @@ class Relay:
 
     async def _read_world(self) -> None:
         try:
-            while line := await self._world.stdout.readline():
-                await self._from_world(line)
+            with Lines(self._world.stdout, LINE_BYTES) as lines:
+                while line := await lines.next():
+                    await self._from_world(line)
             # The command may still be about to end: its exit code says more than the end of its output.
             code = None
             with contextlib.suppress(TimeoutError):
                 code = await asyncio.wait_for(self._world.ended(), 1)
             reason = f"the environment {'closed its output' if code is None else describe_exit(code)}"
-        except ValueError:
+        except LineTooLongError:
             reason = f"the environment wrote a line of more than {LINE_BYTES} bytes"
+        except _FloodError:
+            reason = f"the environment sent more than {UNASKED_BYTES} bytes that nobody asked for"
         # Before the agent can notice, so that its reaction is not taken for the cause.
         self._decide(Ending("errored", "environment_failed", reason))
         await self._dismiss(self._clients)
@@ -211,10 +224,18 @@ class Relay:
         try:
             message = read_message(line, is_strict=False)
         except UnreadableError:
+            self._count_unasked(line)
             self._stray_lines.feed(line)
             return
+        if message.method is not None or message.identity not in self._asked:
+            self._count_unasked(line)
         for client in self._answer(message):
             await _send(client, whole_line(line))
+
+    def _count_unasked(self, line: bytes) -> None:
+        self._unasked_bytes_left -= max(len(line), _LEAST_UNASKED)
+        if self._unasked_bytes_left < 0:
+            raise _FloodError
 
     def _answer(self, message: Message) -> list[_Client]:
         """Records a message of the world and returns whom it goes to."""
@@ -250,15 +271,9 @@ class Relay:
             self._stray_lines.feed(b"(further unasked messages are passed on without being recorded)\n")
 
 
-async def _read_line(reader: asyncio.StreamReader) -> bytes:
-    """Returns nothing at the end, and for a line that is too long: such a client is cut off."""
-    try:
-        return await reader.readline()
-    except ValueError:
-        return b""
-
-
 async def _send(client: _Client, line: bytes) -> None:
+    if client.writer.is_closing():  # it would be written nowhere, and logged as an error
+        return
     with contextlib.suppress(ConnectionError):
         client.writer.write(line)
         await client.writer.drain()

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from agentforge.settings import SandboxPart as Part
+from agentforge.worker.processes import Bounds
+from agentforge.worker.removal import remove_folder
+from agentforge.worker.sandbox import Sandbox
 from agentforge.worker.steps import Step
 from resolvers.manifest import Manifest
 
@@ -36,6 +39,7 @@ class Attempt:
     directory: Path
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     steps: list[Step] = field(default_factory=list)
+    sandbox: Sandbox | None = None
 
 
 def substitute(command: Sequence[str], values: Mapping[str, str]) -> list[str]:
@@ -84,7 +88,7 @@ class Room:
 
     def close(self) -> None:
         if self._elsewhere:
-            shutil.rmtree(self._elsewhere, ignore_errors=True)
+            remove_folder(self._elsewhere)
 
     def world_command(self) -> list[str]:
         return substitute(self._attempt.manifest.world.command, self._values())
@@ -108,6 +112,32 @@ class Room:
         """Keeps the worker's home: agents look there for their sign-in."""
         home = os.environ.get("HOME", str(self.workspace))
         return self._scrubbed(home, self._temporary["agent"]) | dict(passed)
+
+    def agent_bounds(self) -> Bounds:
+        shown = [self._mcp_config, self.socket]
+        if any("{bundle}" in argument for argument in self._attempt.agent_command):
+            shown += self._bundle()
+        return self._bounds("agent", (self.workspace, self._temporary["agent"]), shown)
+
+    def world_bounds(self) -> Bounds:
+        return self._bounds("world", (self.world, self._temporary["world"]), self._bundle())
+
+    def evaluator_bounds(self) -> Bounds:
+        return self._bounds("evaluator", (self.world, self._temporary["world"]), [*self._bundle(), self.steps])
+
+    def _bundle(self) -> list[Path]:
+        return [] if self._attempt.bundle is None else [self._attempt.bundle]
+
+    def _bounds(self, part: Part, folders: tuple[Path, ...], shown: list[Path]) -> Bounds:
+        """The first of the folders is the working one."""
+        limits, sandbox = self._attempt.manifest.limits, self._attempt.sandbox
+        return Bounds(
+            memory_bytes=limits.memory_bytes,
+            processes=limits.processes,
+            disk_bytes=limits.disk_bytes,
+            folders=folders,
+            sandbox=sandbox.command(part, folders[0], writable=folders, readable=shown) if sandbox else (),
+        )
 
     def _values(self) -> dict[str, str]:
         attempt = self._attempt

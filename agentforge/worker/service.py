@@ -17,6 +17,8 @@ from pgqueuer.domain.errors import FailingListenerError
 
 from agentforge.settings import Settings
 from agentforge.worker.job import Executor
+from agentforge.worker.protection import gaps
+from agentforge.worker.sandbox import open_sandbox
 from db.jobs import ENTRYPOINT, queue_manager
 from db.patience import Patience
 from db.pool import open_pool
@@ -43,10 +45,13 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
     Then no attempt begins; those under way have `stop_seconds` to end, or until the signal comes again, before they
     are handed back. A database that goes away is waited for, once it was there. `supervisor`: the process that
     started this one; the worker stops when it has gone. Raises what `open_pool` raises when the database cannot be
-    used from the start.
+    used from the start, and SandboxError.
     """
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
+    sandbox = await asyncio.to_thread(open_sandbox, settings)
+    for gap in gaps(sandboxed=sandbox is not None):
+        log.warning("protection_missing", reason=gap)
     keys = settings.encryption_keys()
     stopping, handing_back = asyncio.Event(), asyncio.Event()
     stop = partial(_stop, stopping, handing_back, settings.stop_seconds)
@@ -59,7 +64,7 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
             # Each concurrent trial writes now and then; the queue needs a connection to listen and one to ask.
             async with open_pool(url, application_name="agentforge worker", max_size=settings.concurrency + 4) as pool:
                 began = True
-                executor = Executor(pool, directory, settings.concurrency, name, stopping, handing_back, keys)
+                executor = Executor(pool, directory, settings.concurrency, name, stopping, handing_back, keys, sandbox)
                 log.info("worker_started", worker=name, concurrency=settings.concurrency, directory=str(directory))
                 await _take_jobs(settings, pool, executor)
         except _DATABASE_GONE as error:

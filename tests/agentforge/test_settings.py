@@ -30,6 +30,16 @@ def test_the_environment_sets_them_and_an_empty_variable_does_not(monkeypatch: p
     assert settings.database_url is None
 
 
+def test_lists_are_split_and_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (Settings().sandbox, Settings().sandbox_network, Settings().sandbox_paths) == ("none", None, None)
+    monkeypatch.setenv("AGENTFORGE_SANDBOX", "Bubblewrap")
+    monkeypatch.setenv("AGENTFORGE_SANDBOX_NETWORK", "agent, world,")
+    monkeypatch.setenv("AGENTFORGE_SANDBOX_PATHS", "/opt/a b:/srv")
+    settings = Settings()
+    assert (settings.sandbox, settings.sandbox_network) == ("bubblewrap", ("agent", "world"))
+    assert settings.sandbox_paths == (Path("/opt/a b"), Path("/srv"))
+
+
 def test_what_is_given_goes_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTFORGE_DATA_DIR", "/from-environment")
     assert Settings().data_dir == Path("/from-environment")
@@ -70,6 +80,7 @@ def test_keys_are_not_in_the_repr_and_not_in_what_is_told_of_bad_ones(monkeypatc
         ("CONCURRENCY", "0"),
         ("LEASE_SECONDS", "nan"),
         ("LEASE_SECONDS", "0"),
+        ("SANDBOX", "docker"),
         ("PUBLIC_URL", "forge.example.com"),
         ("PUBLIC_URL", "ftp://forge.example.com"),
         ("PUBLIC_URL", "https://"),

@@ -15,8 +15,9 @@ def test_the_smallest_manifest_has_defaults() -> None:
     assert manifest.world.env == {}
     limits = {"seconds": 300, "steps": 200, "log_bytes": 65_536, "observation_bytes": 16_384}
     limits["artifact_bytes"] = 16_777_216
+    sizes = {"memory_bytes": 4 * 2**30, "processes": 256, "disk_bytes": 2**30}
     assert manifest.artifacts == ()
-    assert manifest.limits.model_dump() == limits
+    assert manifest.limits.model_dump() == limits | sizes
 
 
 def test_a_manifest_gives_back_what_it_was_given() -> None:
@@ -26,7 +27,16 @@ def test_a_manifest_gives_back_what_it_was_given() -> None:
         "evaluator": {"command": ["b", ""], "env": {}},
         "stages": ["stage_stock", "stage_2"],
         "artifacts": ["report.txt", "out/**/*.log", "**", "...", "a b/[!x]?*"],
-        "limits": {"seconds": 0.5, "steps": 1, "log_bytes": 256, "observation_bytes": 256, "artifact_bytes": 0},
+        "limits": {
+            "seconds": 0.5,
+            "steps": 1,
+            "log_bytes": 256,
+            "observation_bytes": 256,
+            "artifact_bytes": 0,
+            "memory_bytes": 2**26,
+            "processes": 1,
+            "disk_bytes": 2**20,
+        },
     }
     assert parse_manifest(value).model_dump(mode="json") == value
 
@@ -66,6 +76,9 @@ def test_a_manifest_gives_back_what_it_was_given() -> None:
         ({"limits": {"log_bytes": 2**24 + 1}}, "limits"),
         ({"limits": {"observation_bytes": 10}}, "limits"),
         ({"limits": {"memory": 1}}, "limits"),
+        ({"limits": {"memory_bytes": 2**26 - 1}}, "limits"),
+        ({"limits": {"processes": 0}}, "limits"),
+        ({"limits": {"disk_bytes": 2**20 - 1}}, "limits"),
     ],
 )
 def test_a_wrong_field_is_named(change: dict[str, object], field: str) -> None:
