@@ -27,6 +27,8 @@ from agentforge.worker.steps import Recorder
 __all__ = ["Attempt", "Outcome", "execute"]
 
 OUTPUT_BYTES: Final = 64 * 1024 * 1024
+#: How long a world that never answers may have kept an agent waiting before what the agent then does is put down to it.
+DEAD_SECONDS: Final = 10.0
 
 
 async def execute(attempt: Attempt, stop: asyncio.Event) -> Outcome:
@@ -93,9 +95,9 @@ class _Execution:
         stray_lines = self._log_stream("[world] ")
         relay = Relay(world, self._room.socket, self._recorder, stray_lines, self._limits.steps, self._decide)
         async with world, relay:
-            return await self._run_agent()
+            return await self._run_agent(relay)
 
-    async def _run_agent(self) -> Ending:
+    async def _run_agent(self, relay: Relay) -> Ending:
         try:
             agent = await Process.start(
                 self._room.agent_command(),
@@ -114,7 +116,7 @@ class _Execution:
             timer = asyncio.get_running_loop().call_later(seconds, self._decide, late)
             end = asyncio.create_task(self._await_end(agent))
             try:
-                return await self._verdict
+                return self._cause(await self._verdict, relay)
             finally:
                 timer.cancel()
                 end.cancel()
@@ -125,6 +127,13 @@ class _Execution:
             self._decide(Ending("completed"))
         else:
             self._decide(Ending("errored", "agent_crashed", f"the agent {describe_exit(code)}"))
+
+    def _cause(self, ending: Ending, relay: Relay) -> Ending:
+        """An agent that gives up on a world which never answered did not fail of its own."""
+        gave_up = ending.category in ("agent_timeout", "agent_crashed")
+        if gave_up and relay.is_dead(min(DEAD_SECONDS, self._limits.seconds / 2)):
+            return Ending("errored", "environment_failed", "the environment answered nothing that it was asked")
+        return ending
 
     def _end_world(self, _: str, deed: str) -> None:
         self._decide(Ending("errored", "environment_failed", f"the environment {deed}"))

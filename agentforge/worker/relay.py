@@ -99,7 +99,15 @@ class Relay:
         self._decide = decide
         self._clients: list[_Client] = []
         self._asked: dict[str, _Asked] = {}
+        self._first_asked: float | None = None
+        self._has_answered = False
         self._long_line = asyncio.Lock()  # sixteen clients could have the worker hold as many long lines
+
+    def is_dead(self, seconds: float) -> bool:
+        """Whether the world has answered nothing at all, and has been asked something these seconds ago or earlier."""
+        if self._has_answered or self._first_asked is None:
+            return False
+        return asyncio.get_running_loop().time() - self._first_asked >= seconds
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_unix_server(self._serve, self._socket, limit=PIECE_BYTES)
@@ -189,6 +197,7 @@ class Relay:
         command = self._recorder.hold(command)
         self._asked[message.identity] = _Asked(client, tool, command, is_call=call is not None)
         self._check_size()
+        self._first_asked = self._first_asked or asyncio.get_running_loop().time()
         client.unanswered += 1
         client.is_idle.clear()
 
@@ -246,6 +255,7 @@ class Relay:
         asked = self._asked.pop(message.identity or "", None)
         if asked is None:
             return self._clients[:]
+        self._has_answered = True
         result = message.result and result_text(message.result) if asked.is_call else message.result
         self._record(asked.tool, asked.command, message.error or result or "")
         asked.is_answered.set()
