@@ -14,6 +14,7 @@ from tests.worker.conftest import Bench
 from tests.worker.test_outcomes import facts, run
 
 MEBIBYTE = 2**20
+DEAD = "the environment answered nothing that it was asked"
 # The peak is a process's own; ru_maxrss would begin with that of the process which started it.
 WORKER = """
 import asyncio, json, re
@@ -75,7 +76,7 @@ async def test_a_world_that_floods_while_nobody_reads_is_held_back(bench: Bench)
     while True: sys.stdout.write('{"method":"notifications/x","params":{"data":"low"}}\\n' * 1000)
     """
     found, _, growth = await by_a_worker(bench.attempt(CALL + "time.sleep(60)", world=world, seconds=1))
-    assert found == ("timed_out", 1.0, "agent_timeout", "the agent ran longer than 1 s")
+    assert found == ("errored", None, "environment_failed", DEAD)
     assert growth < 10 * MEBIBYTE
 
 
@@ -126,7 +127,7 @@ async def test_a_world_that_stops_reading_holds_the_agent_back(bench: Bench) -> 
     """
     world = "import time\ntime.sleep(60)"
     found, _, growth = await by_a_worker(bench.attempt(agent, world=world, seconds=1))
-    assert found == ("timed_out", 1.0, "agent_timeout", "the agent ran longer than 1 s")
+    assert found == ("errored", None, "environment_failed", DEAD)
     assert await bench.mark("sent") < 99
     assert growth < 40 * MEBIBYTE
 
@@ -153,14 +154,14 @@ async def test_an_agent_that_never_reads_answers_is_held_back(bench: Bench) -> N
     ],
     ids=["says nothing", "answers what was not asked", "no JSON-RPC"],
 )
-async def test_a_world_that_never_answers_costs_the_agent_its_time(bench: Bench, world: str) -> None:
+async def test_a_world_that_answers_nothing_has_failed(bench: Bench, world: str) -> None:
     agent = """
     client = Client(mcp_config)
     client.ask("ping", {})
     while True: client.receive()
     """
     outcome = await run(bench, agent, world=world, seconds=0.7)
-    assert facts(outcome) == ("timed_out", 1.0, "agent_timeout")
+    assert (*facts(outcome), outcome.failure_detail) == ("errored", None, "environment_failed", DEAD)
     assert [(step.command, step.observation) for step in outcome.steps] == [("ping", "")]
 
 
