@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentforge.commands.configuration import AGENT_HELP, Attempts, split_command
+from agentforge.commands.configuration import AGENT_HELP, split_command
 from agentforge.commands.output import (
     BAD_INPUT,
     DataDir,
@@ -41,7 +41,9 @@ def evaluate(
     configuration: Annotated[
         str | None, typer.Option(metavar="NAME", help="A configuration that was created, instead of --agent.")
     ] = None,
-    attempts: Attempts = 8,
+    attempts: Annotated[
+        int | None, typer.Option(min=1, max=8, help="Independent trials, with --agent; 8 unless told.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=-(2**63), max=2**63 - 1, help="The world's seed.")] = 0,
     watch: Watch = False,
     organization: Organization = None,
@@ -53,6 +55,8 @@ def evaluate(
 
     if (agent is None) == (configuration is None):
         fail("Give either --agent or --configuration.", BAD_INPUT)
+    if configuration is not None and attempts is not None:
+        fail("Leave out --attempts: the configuration says how many.", BAD_INPUT)
     command = None if agent is None else split_command(agent)
 
     async def start(tenant: "Tenant") -> "EvaluationRun":
@@ -62,7 +66,7 @@ def evaluate(
         chosen = (
             await named_configuration(tenant, configuration or "")
             if command is None
-            else await ensure_configuration(tenant, command, attempts)
+            else await ensure_configuration(tenant, command, attempts or 8)
         )
         return await runs.start(tenant, str(version.id), str(chosen.id), seed)
 
