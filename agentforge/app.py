@@ -67,8 +67,8 @@ async def icon(request: Request) -> Response:
     return FileResponse(WEB / "icon.svg", media_type="image/svg+xml")
 
 
-def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
-    """The application over an open pool and a listener for changes, whose lifetimes are the caller's."""
+def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> Starlette:
+    """The application over an open pool, one for exports, and a listener for changes, all of them the caller's."""
     identities = Identities(pool, changes)
     identify, keys = partial(identify_authorization, identities), settings.encryption_keys()
     graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, identify, keys)
@@ -91,4 +91,5 @@ def build(pool: Pool, changes: Changes, settings: Settings) -> Starlette:
         exception_handlers=exception_handlers,
     )
     app.state.pool = pool
+    app.state.exports = exports
     return app

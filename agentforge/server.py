@@ -15,6 +15,7 @@ from agentforge.settings import Settings
 from db.changes import listen
 from db.pool import open_pool
 from schema.limits import MOST_BYTES
+from streaming.lines import MOST_STREAMS
 
 #: How long answers under way may take once the service is told to stop.
 _GRACE_SECONDS = 5
@@ -23,8 +24,7 @@ _GRACE_SECONDS = 5
 #: Objects made and kept before the youngest are searched for cycles. A wide answer makes thousands, none cyclic.
 _COLLECT_AFTER = 50_000
 
-#: Exports hold one each, at most streaming.lines.MOST_STREAMS; the others are the graph's.
-_CONNECTIONS = 20
+_CONNECTIONS = 12
 
 
 class _Server(uvicorn.Server):
@@ -92,8 +92,10 @@ async def running_api(
             max_size=_CONNECTIONS,
             statement_seconds=settings.statement_seconds,
         ) as pool,
+        # Of their own, so that exports cannot keep the graph waiting.
+        open_pool(database_url, application_name="agentforge export", max_size=MOST_STREAMS) as exports,
         listen(database_url) as changes,
-        serving(build(pool, changes, settings), listener) as task,
+        serving(build(pool, exports, changes, settings), listener) as task,
     ):
         _spare_what_stays()
         yield task

@@ -1,6 +1,7 @@
 """What leaves as lines, put together in the database."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from db.query import query
 
@@ -12,6 +13,19 @@ class Line:
     line: str
 
 
+@dataclass(frozen=True, slots=True)
+class LineCount:
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    taken_at: datetime
+
+
+SNAPSHOT = query("exports.snapshot", Snapshot)
 ROLLOUTS = query("exports.rollouts", Line)
+COUNT_ROLLOUTS = query("exports.count_rollouts", LineCount)
 PREFERENCES = query("exports.preferences", Line)
+COUNT_PREFERENCES = query("exports.count_preferences", LineCount)
 ROLLOUT = query("exports.rollout", Line)

@@ -1,7 +1,7 @@
 """One organization's view of the database."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
+from db.copying import BinaryRows, BrokenCopyError, LineSink, inlined
 from db.errors import StatementTimeoutError
 from db.query import Projection, Query, decided
 
@@ -43,11 +44,29 @@ class Transaction:
             raise RuntimeError(f"{query.name} gave {len(rows)} rows where one was expected")
         return rows[0] if rows else None
 
-    async def stream(self, query: Query[Row], *args: object, prefetch: int = 100) -> AsyncIterator[Row]:
-        """Rows as the server produces them, through a cursor."""
-        text, given = decided(query.text, args)
-        async for record in self.connection.cursor(text, *given, prefetch=prefetch):
-            yield query.row(**record)
+    async def copy(self, query: Query[Row], *args: object, sink: LineSink) -> None:
+        """Hands the values of a statement of one text column to `sink`, a line each, as the server makes them.
+
+        Nothing more is read while `sink` has not returned. Raises BrokenCopyError. Whatever is raised, also by
+        `sink`, the connection is gone then: asyncpg cannot end a copy that was left midway.
+        """
+        rows = BinaryRows()
+
+        async def take(piece: bytes) -> None:
+            lines, count = rows.feed(piece)
+            if count:
+                await sink(lines, count)
+
+        statement = inlined(*decided(query.text, args))
+        try:
+            # The timeout of the pool would be one for the copy as a whole.
+            await self.connection.copy_from_query(statement, output=take, format="binary", timeout=None)
+            if not rows.is_complete:
+                raise BrokenCopyError("the end is missing")
+        except BaseException:
+            with suppress(asyncpg.InterfaceError):
+                self.connection.terminate()
+            raise
 
 
 async def fetch_before_organization(

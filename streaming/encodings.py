@@ -8,6 +8,8 @@ import zstandard
 
 
 class Encoder(Protocol):
+    is_identity: bool
+
     def add(self, chunk: bytes) -> bytes:
         """What a client can decode to everything added so far."""
 
@@ -15,6 +17,8 @@ class Encoder(Protocol):
 
 
 class Identity:
+    is_identity = True
+
     def add(self, chunk: bytes) -> bytes:
         return chunk
 
@@ -23,6 +27,8 @@ class Identity:
 
 
 class Gzip:
+    is_identity = False
+
     def __init__(self) -> None:
         self._deflate = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # 16: gzip's header and trailer
 
@@ -34,6 +40,8 @@ class Gzip:
 
 
 class Zstd:
+    is_identity = False
+
     def __init__(self) -> None:
         self._frame = zstandard.ZstdCompressor(write_checksum=True).compressobj()
 

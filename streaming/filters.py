@@ -19,19 +19,31 @@ Value = TypeVar("Value")
 MOST_OF_ALL = 1000
 
 _MOST = 2**63 - 1
-_NAMES = ("kind", "limit", "environmentVersionId", "since", "until")
+_NAMES = ("kind", "limit", "environmentVersionId", "evaluationRunId", "since", "until", "after", "manifest")
 _MOMENT = "a date and time with an offset, such as 2026-01-31T09:00:00Z (in an address a + is written %2B)"
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFilters:
-    """`since` is inclusive, `until` exclusive; both in UTC. A `limit` of None is none."""
+    """`since` is inclusive, `until` exclusive; both in UTC. A `limit` of None is none.
+
+    `after` is the rollout, or of pairs the version, that the last line had. `manifest`: whether one ends the lines.
+    """
 
     kind: ExportKind
-    limit: int | None
-    environment_version_id: UUID | None
-    since: datetime | None
-    until: datetime | None
+    limit: int | None = None
+    environment_version_id: UUID | None = None
+    evaluation_run_id: UUID | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: UUID | None = None
+    manifest: bool = False
+
+    def arguments(self) -> tuple[object, ...]:
+        """Of the statements of db/exports.sql."""
+        matches = (self.environment_version_id, self.evaluation_run_id, self.since, self.until)
+        of_kind = () if self.kind is ExportKind.PREFERENCE else (self.kind,)
+        return (*matches, self.after, self.limit, *of_kind)
 
 
 def _count(text: str) -> int:
@@ -48,12 +60,16 @@ def _moment(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text]
+
+
 def _read(parameters: QueryParams, name: str, parse: Callable[[str], Value], expected: str, default: Value) -> Value:
     if name not in parameters:
         return default
     try:
         return parse(parameters[name])
-    except (ValueError, OverflowError):
+    except (KeyError, ValueError, OverflowError):
         raise InvalidInputError(f"{name} must be {expected}.", [name]) from None
 
 
@@ -79,6 +95,9 @@ def parse_filters(parameters: QueryParams) -> ExportFilters:
         kind=kind,
         limit=_limit(parameters, kind),
         environment_version_id=parse_filter_id(parameters.get("environmentVersionId"), ["environmentVersionId"]),
+        evaluation_run_id=parse_filter_id(parameters.get("evaluationRunId"), ["evaluationRunId"]),
         since=_read(parameters, "since", _moment, _MOMENT, None),
         until=_read(parameters, "until", _moment, _MOMENT, None),
+        after=parse_filter_id(parameters.get("after"), ["after"]),
+        manifest=_read(parameters, "manifest", _flag, "true or false", False),
     )

@@ -19,7 +19,6 @@ from db.errors import ForbiddenError, InvalidInputError, NotFoundError
 from db.tenant import Tenant
 from resolvers.bundles import MAX_PACKED_BYTES, BundleError, check_bundle
 from resolvers.ids import parse_id
-from resolvers.rollouts import ExportKind
 from streaming.bodies import LimitBody
 from streaming.filters import parse_filters
 from streaming.lines import LineResponse
@@ -68,14 +67,12 @@ def attachment_of(path: str) -> dict[str, str]:
 
 
 async def export_rollouts(request: Request) -> LineResponse:
-    """`/api/v1/rollouts?kind=&limit=&environmentVersionId=&since=&until=`"""
+    """`/api/v1/rollouts?kind=&limit=&environmentVersionId=&evaluationRunId=&since=&until=&after=&manifest=`"""
     require_role(request, *READERS)
     filters = parse_filters(request.query_params)
-    arguments = (filters.environment_version_id, filters.since, filters.until, filters.limit)
     headers = {"Content-Type": "application/x-ndjson", **_attachment(filters.kind.filename)}
-    if filters.kind is ExportKind.PREFERENCE:
-        return LineResponse(_tenant(request), exports.PREFERENCES, arguments, headers)
-    return LineResponse(_tenant(request), exports.ROLLOUTS, (*arguments, filters.kind), headers)
+    tenant = Tenant(request.app.state.exports, _tenant(request).organization_id)
+    return LineResponse(tenant, filters, headers)
 
 
 async def rollout(request: Request) -> Response:

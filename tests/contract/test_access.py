@@ -36,7 +36,7 @@ PUBLIC = {
 def table_of_routes() -> list[BaseRoute]:
     """What the application answers; its connections are never opened for that."""
     never_opened = asyncpg.create_pool("postgresql://nobody@127.0.0.1:1/nowhere", min_size=0)
-    return build(never_opened, Changes(), Settings()).routes
+    return build(never_opened, never_opened, Changes(), Settings()).routes
 
 
 def paths() -> list[str]:

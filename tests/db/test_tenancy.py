@@ -183,7 +183,7 @@ def reads(ours: Contents) -> list[Statement]:
         (artifact_files.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
         (artifact_files.CONTENT, [ours.trial.trajectory_artifact_id, ours.file_id]),
         (atif_verdicts.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
-        (exports.ROLLOUTS, [None, None, None, None, "all"]),
+        (exports.ROLLOUTS, [*[None] * 6, "all"]),
         (members.BY_EMAIL, ["person@acme.example"]),
         (members.BY_IDS, [[ours.user_id]]),
         (members.PAGE, [None, 10]),

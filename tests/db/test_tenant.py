@@ -145,33 +145,66 @@ async def test_the_next_user_of_the_connection_is_another_organization(one: Pool
 
 @dataclass(frozen=True)
 class _Number:
-    number: int
+    number: str
 
 
-NUMBERS = Query("test.numbers", "select generate_series(1, $1::int) as number", _Number)
-FAILING_NUMBERS = Query("test.failing", "select 100 / (50 - n) as number from generate_series(1, 100) n", _Number)
+NUMBERS = Query("test.numbers", "select generate_series(1, $1::int)::text as number;\n", _Number)
+FAILING_NUMBERS = Query(
+    "test.failing",
+    "select (100 / (50 - n))::text || repeat(' ', 100000) as number from generate_series(1, 100) n",
+    _Number,
+)
 
 
-async def test_a_stream_reads_through_a_cursor(one: Pool, tenant: Tenant) -> None:
+async def test_a_copy_hands_over_every_line(one: Pool, tenant: Tenant) -> None:
+    got, counted = bytearray(), 0
+
+    async def take(lines: bytes, count: int) -> None:
+        nonlocal counted
+        got.extend(lines)
+        counted += count
+
     async with tenant.transaction("read only") as transaction:
-        numbers = [row.number async for row in transaction.stream(NUMBERS, 1000, prefetch=7)]
-        assert numbers == list(range(1, 1001))
-        # Rows that nobody asks for are not made: all of these would take minutes.
-        assert await anext(transaction.stream(NUMBERS, 2**31 - 1, prefetch=7)) == _Number(1)
+        await transaction.copy(NUMBERS, 1000, sink=take)
+        await transaction.copy(NUMBERS, 0, sink=take)
+    assert got == "".join(f"{number}\n" for number in range(1, 1001)).encode()
+    assert counted == 1000
     await assert_clean(one)
 
 
-async def test_a_stream_that_fails_midway_raises(one: Pool, tenant: Tenant) -> None:
-    seen: list[_Number] = []
+async def test_a_copy_waits_for_whoever_takes_the_lines(one: Pool, tenant: Tenant) -> None:
+    """Rows that nobody takes are not made: all of these would take minutes."""
+
+    async def leave(lines: bytes, count: int) -> None:
+        raise _LeftError
 
     async def read() -> None:
         async with tenant.transaction("read only") as transaction:
-            async for row in transaction.stream(FAILING_NUMBERS, prefetch=7):
-                seen.append(row)  # noqa: PERF401 - what came before the failure is kept
+            await transaction.copy(NUMBERS, 2**31 - 1, sink=leave)
+
+    with pytest.raises(_LeftError):
+        await read()
+    await assert_clean(one)
+
+
+class _LeftError(Exception):
+    pass
+
+
+async def test_a_copy_that_fails_midway_raises(one: Pool, tenant: Tenant) -> None:
+    seen = 0
+
+    async def take(lines: bytes, count: int) -> None:
+        nonlocal seen
+        seen += count
+
+    async def read() -> None:
+        async with tenant.transaction("read only") as transaction:
+            await transaction.copy(FAILING_NUMBERS, sink=take)
 
     with pytest.raises(asyncpg.DivisionByZeroError):
         await read()
-    assert 40 <= len(seen) < 50
+    assert 40 <= seen < 50
     await assert_clean(one)
 
 

@@ -69,7 +69,7 @@ async def token_of(tenant: Tenant, role: str = "member") -> str:
 async def served(tenant: Tenant, changes: Changes | None = None) -> AsyncIterator[Service]:
     settings = Settings(port=0)
     listener = bind(settings)
-    app = build(tenant.pool, changes or Changes(), settings)
+    app = build(tenant.pool, tenant.pool, changes or Changes(), settings)
     async with serving(app, listener):
         yield Service(f"127.0.0.1:{listener.getsockname()[1]}", await token_of(tenant))
 

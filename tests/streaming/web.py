@@ -39,11 +39,13 @@ class SignedIn:
 
 
 def application(tenant: Tenant, role: str = "member") -> Starlette:
-    return Starlette(
+    app = Starlette(
         routes=routes,
         exception_handlers=exception_handlers,
         middleware=[Middleware(SignedIn, tenant, role)],
     )
+    app.state.exports = tenant.pool
+    return app
 
 
 @dataclass(slots=True)
