@@ -85,9 +85,10 @@ async def enqueue(transaction: Transaction, job: RunJob, attempts: int) -> int:
     return job_id
 
 
-async def cancel(transaction: Transaction, job_id: int) -> None:
-    """Take a job out of the queue when the transaction commits, and tell the worker that holds it."""
-    await queries(AsyncpgDriver(transaction.connection)).mark_job_as_cancelled([JobId(job_id)])  # type: ignore[arg-type]
+async def cancel(transaction: Transaction, *job_ids: int) -> None:
+    """Take jobs out of the queue when the transaction commits, and tell the workers that hold them."""
+    queue = queries(AsyncpgDriver(transaction.connection))  # type: ignore[arg-type]
+    await queue.mark_job_as_cancelled([JobId(job_id) for job_id in job_ids])
 
 
 class PatientDriver(AsyncpgPoolDriver):

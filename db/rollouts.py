@@ -30,6 +30,7 @@ class Rollout:
     seed: int
     reward: float | None
     stages: Json
+    superseded: bool
     created_at: datetime
 
 
@@ -47,4 +48,5 @@ BY_TRIALS = query("rollouts.by_trials", Rollout)
 PAGE = query("rollouts.page", Rollout)
 COUNT = query("rollouts.count", Count)
 CREATE = query("rollouts.create", RolloutId)
+SUPERSEDE = query("rollouts.supersede", RolloutId)
 PREFERENCES_OF_VERSIONS = query("rollouts.preferences_of_versions", PreferencePair)

@@ -1,6 +1,6 @@
 -- fragment: columns
   rollout.id, rollout.evaluation_trial_id, rollout.evaluation_run_id, rollout.environment_version_id, rollout.seed,
-  rollout.reward, trial.stages, rollout.created_at
+  rollout.reward, rollout.superseded, rollout.created_at
 
 -- fragment: matches
   -- The classes of section "outcomes": successful, failed, recovery; null is all.
@@ -15,14 +15,17 @@
   and ($5::timestamptz is null or rollout.created_at < $5)
 
 -- name: by_ids
-select
+-- A superseded one too, with the stages of its own execution: somebody may have exported it before.
+select coalesce(earlier.stages, trial.stages) as stages,
 -- include: columns
 from rollouts rollout
 join evaluation_trials trial on trial.id = rollout.evaluation_trial_id
-where rollout.id = any($1::uuid[]) and not rollout.superseded;
+left join trial_executions earlier on rollout.superseded
+  and earlier.evaluation_trial_id = rollout.evaluation_trial_id and earlier.execution = rollout.execution
+where rollout.id = any($1::uuid[]);
 
 -- name: by_trials
-select
+select trial.stages,
 -- include: columns
 from rollouts rollout
 join evaluation_trials trial on trial.id = rollout.evaluation_trial_id
@@ -30,7 +33,7 @@ where rollout.evaluation_trial_id = any($1::uuid[]) and not rollout.superseded;
 
 -- name: page
 -- Newest first, below the id $6.
-select
+select trial.stages,
 -- include: columns
 from rollouts rollout
 join evaluation_trials trial on trial.id = rollout.evaluation_trial_id
@@ -54,6 +57,12 @@ from evaluation_trials trial
 where trial.id = $1
 returning id;
 
+-- name: supersede
+-- What came of executions of the trials $1 that are done again counts no more.
+update rollouts set superseded = true
+where evaluation_trial_id = any($1::uuid[]) and not superseded
+returning id;
+
 -- name: preferences_of_versions
 -- Highest against lowest; of equal scores the newest is preferred and the oldest rejected. One index, read at both ends.
 select
@@ -63,14 +72,14 @@ from unnest($1::uuid[]) version (id)
 cross join lateral (
   select rollout.id, rollout.reward
   from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
+  where rollout.environment_version_id = version.id and rollout.reward is not null and not rollout.superseded
   order by rollout.reward desc, rollout.id desc
   limit 1
 ) best
 cross join lateral (
   select rollout.id, rollout.reward
   from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
+  where rollout.environment_version_id = version.id and rollout.reward is not null and not rollout.superseded
   order by rollout.reward, rollout.id
   limit 1
 ) worst

@@ -107,6 +107,18 @@ returning
 -- include: columns
 ;
 
+-- name: reopen
+-- With $2 more attempts. No estimate until it ends again; where it was open, its status is set all the same, so that
+-- whoever watches it hears of it.
+update evaluation_runs as run
+set attempt_count = run.attempt_count + $2,
+  status = case run.status when 'running' then 'running' else 'queued' end,
+  pass_at_k = '[]', unscored_attempts = null, failure_detail = null, finished_at = null
+where run.id = $1
+returning
+-- include: columns
+;
+
 -- name: finish
 -- $2 status, $3 pass@k in the API's shape, $4 attempts without a score, $5 why the run failed.
 update evaluation_runs as run

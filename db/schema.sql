@@ -135,6 +135,9 @@ CREATE FUNCTION public.keep_execution() RETURNS trigger
     SET search_path TO 'pg_catalog'
     AS $$
 begin
+  if new.execution < old.execution then
+    raise exception 'an execution number never goes back' using errcode = 'restrict_violation';
+  end if;
   if old.status = 'running' and (new.status <> 'running' or new.execution > old.execution) then
     update public.trial_executions kept
     set status = case
@@ -163,6 +166,9 @@ begin
     delete from public.execution_steps recorded
     where recorded.organization_id = new.organization_id and recorded.evaluation_trial_id = new.id
       and recorded.execution = new.execution;
+  elsif old.trajectory_artifact_id is not null and new.trajectory_artifact_id is null then
+    update public.trajectory_words set words = ''
+    where organization_id = new.organization_id and evaluation_trial_id = new.id;
   end if;
   return null;
 end $$;
@@ -377,6 +383,20 @@ CREATE FUNCTION public.refuse_change() RETURNS trigger
     AS $$
 begin
   raise exception '% is immutable: % refused', tg_table_name, lower(tg_op) using errcode = 'restrict_violation';
+end $$;
+
+
+--
+-- Name: refuse_overwriting(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.refuse_overwriting() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+begin
+  raise exception '% keeps what came to its end: % refused', tg_table_name, lower(tg_op)
+    using errcode = 'restrict_violation';
 end $$;
 
 
@@ -711,6 +731,7 @@ CREATE TABLE public.evaluation_trials (
     finished_at timestamp with time zone,
     redactions integer DEFAULT 0 NOT NULL,
     worker text,
+    job_id bigint,
     CONSTRAINT evaluation_trials_attempt_check CHECK (((attempt >= 1) AND (attempt <= 8))),
     CONSTRAINT evaluation_trials_check CHECK (((lost_executions >= 0) AND (lost_executions <= execution))),
     CONSTRAINT evaluation_trials_check1 CHECK (((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL))),
@@ -729,6 +750,13 @@ ALTER TABLE ONLY public.evaluation_trials FORCE ROW LEVEL SECURITY;
 --
 
 COMMENT ON COLUMN public.evaluation_trials.worker IS 'Who began the latest execution: host and process.';
+
+
+--
+-- Name: COLUMN evaluation_trials.job_id; Type: COMMENT; Schema: public; Owner: -
+--
+
+COMMENT ON COLUMN public.evaluation_trials.job_id IS 'The job that executes it, where that is not the run''s own.';
 
 
 --
@@ -1292,6 +1320,13 @@ CREATE INDEX rollouts_scored ON public.rollouts USING btree (organization_id, en
 
 
 --
+-- Name: rollouts_that_count; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE UNIQUE INDEX rollouts_that_count ON public.rollouts USING btree (organization_id, evaluation_trial_id) WHERE (NOT superseded);
+
+
+--
 -- Name: trajectory_words_index; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -1339,6 +1374,20 @@ ALTER TABLE public.environment_versions ENABLE ALWAYS TRIGGER immutable_truncate
 --
 
 CREATE TRIGGER keep_execution AFTER UPDATE OF status, execution, trajectory_artifact_id ON public.evaluation_trials FOR EACH ROW EXECUTE FUNCTION public.keep_execution();
+
+
+--
+-- Name: trial_executions keep_outcome; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER keep_outcome BEFORE UPDATE ON public.trial_executions FOR EACH ROW WHEN ((old.trajectory_artifact_id IS NOT NULL)) EXECUTE FUNCTION public.refuse_overwriting();
+
+
+--
+-- Name: evaluation_trials keep_score; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER keep_score BEFORE UPDATE ON public.evaluation_trials FOR EACH ROW WHEN ((old.reward IS NOT NULL)) EXECUTE FUNCTION public.refuse_overwriting();
 
 
 --
@@ -2260,6 +2309,13 @@ REVOKE ALL ON FUNCTION public.refuse_change() FROM PUBLIC;
 
 
 --
+-- Name: FUNCTION refuse_overwriting(); Type: ACL; Schema: public; Owner: -
+--
+
+REVOKE ALL ON FUNCTION public.refuse_overwriting() FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION searchable_text(value text); Type: ACL; Schema: public; Owner: -
 --
 
@@ -2391,6 +2447,13 @@ GRANT SELECT,INSERT ON TABLE public.environments TO agentforge_app;
 --
 
 GRANT SELECT,INSERT ON TABLE public.evaluation_runs TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_runs.attempt_count; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(attempt_count) ON TABLE public.evaluation_runs TO agentforge_app;
 
 
 --
@@ -2538,6 +2601,13 @@ GRANT UPDATE(redactions) ON TABLE public.evaluation_trials TO agentforge_app;
 --
 
 GRANT UPDATE(worker) ON TABLE public.evaluation_trials TO agentforge_app;
+
+
+--
+-- Name: COLUMN evaluation_trials.job_id; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(job_id) ON TABLE public.evaluation_trials TO agentforge_app;
 
 
 --

@@ -39,6 +39,7 @@ class EvaluationTrial:
     metrics: Json | None
     redactions: int
     trajectory_artifact_id: UUID | None
+    job_id: int | None  # None: the run's own
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -61,6 +62,8 @@ COUNT = query("trials.count", Count)
 PAGE_OF_VERSIONS = query("trials.page_of_versions", EvaluationTrial)
 COUNT_OF_VERSIONS = query("trials.count_of_versions", ParentCount)
 CREATE = query("trials.create", EvaluationTrial)
+ADD = query("trials.add", EvaluationTrial)
+RERUN = query("trials.rerun", EvaluationTrial)
 CLAIM = query("trials.claim", EvaluationTrial)
 RELEASE = query("trials.release", EvaluationTrial)
 HOLD = query("trials.hold", EvaluationTrial)

@@ -1,7 +1,8 @@
 -- fragment: columns
   trial.id, trial.evaluation_run_id, trial.environment_version_id, trial.attempt, trial.seed, trial.status,
   trial.execution, trial.lost_executions, trial.reward, trial.failure_category, trial.failure_detail, trial.stages,
-  trial.metrics, trial.redactions, trial.trajectory_artifact_id, trial.created_at, trial.started_at, trial.finished_at
+  trial.metrics, trial.redactions, trial.trajectory_artifact_id, trial.job_id, trial.created_at, trial.started_at,
+  trial.finished_at
 
 -- fragment: matches
   ($1::uuid is null or trial.environment_version_id = $1)
@@ -134,14 +135,33 @@ returning
 -- include: columns
 ;
 
+-- name: add
+-- Attempts $4 to $5 of a run, executed by job $6.
+insert into evaluation_trials as trial (evaluation_run_id, environment_version_id, attempt, seed, job_id)
+select $1, $2, attempt, $3, $6 from generate_series($4::int, $5::int) attempt
+returning
+-- include: columns
+;
+
+-- name: rerun
+-- Queues what ended without a score in run $1 again, for job $2. Their executions keep what they came to, and count on.
+update evaluation_trials as trial
+set status = 'queued', job_id = $2, lost_executions = 0, failure_category = null, failure_detail = null, stages = '[]',
+  metrics = null, redactions = 0, trajectory_artifact_id = null, started_at = null, finished_at = null
+where trial.evaluation_run_id = $1 and trial.reward is null and trial.status not in ('queued', 'running')
+returning
+-- include: columns
+;
+
 -- name: claim
--- Starts execution $2 + 1 by worker $3. A trial that was still running was lost with its worker. No row when somebody
--- else has started one since, or the trial has ended.
+-- Starts execution $2 + 1 by worker $3 for job $4. A trial that was still running was lost with its worker. No row when
+-- somebody else has started one since, the trial has ended, or another job is to execute it.
 update evaluation_trials as trial
 set execution = trial.execution + 1,
   lost_executions = trial.lost_executions + (trial.status = 'running')::int,
   status = 'running', worker = $3, started_at = now()
 where trial.id = $1 and trial.execution = $2 and trial.status in ('queued', 'running')
+  and trial.job_id is not distinct from $4
 returning
 -- include: columns
 ;

@@ -37,7 +37,8 @@ async def _changes(context: Context, run_id: UUID | None = None) -> AsyncGenerat
 async def run_updates(context: Context, evaluation_run_id: str) -> AsyncGenerator[EvaluationRun]:
     """The run now, then whenever it or one of its trials has changed, until it has ended.
 
-    Who reads slowly gets fewer of the states between, and always the last. Raises NotFoundError for an unknown run.
+    A run that is opened again afterwards is watched by asking again. Who reads slowly gets fewer of the states
+    between, and always the last. Raises NotFoundError for an unknown run.
     """
     key = parse_id(evaluation_run_id)
     if key is None:
@@ -61,18 +62,21 @@ async def _run(context: Context, key: UUID) -> EvaluationRun:
 
 @dataclass(slots=True)
 class _Told:
-    """The trials that a subscriber was told of last, so that none is told twice after a look back."""
+    """What a subscriber was told of last, so that nothing is told twice after a look back.
+
+    A trial that was done again ends again, and is told again.
+    """
 
     latest: datetime
-    ids: OrderedDict[UUID, None] = field(default_factory=OrderedDict)
+    ends: OrderedDict[tuple[UUID, datetime], None] = field(default_factory=OrderedDict)
 
     def is_new(self, trial: EvaluationTrial) -> bool:
-        if trial.id in self.ids:
+        # Queued again since its end was announced, it is told of when it ends again.
+        if trial.finished_at is None or (trial.id, trial.finished_at) in self.ends:
             return False
-        self.ids[trial.id] = None
-        if len(self.ids) > _REMEMBERED:
-            self.ids.popitem(last=False)
-        assert trial.finished_at is not None
+        self.ends[trial.id, trial.finished_at] = None
+        if len(self.ends) > _REMEMBERED:
+            self.ends.popitem(last=False)
         self.latest = max(self.latest, trial.finished_at)
         return True
 

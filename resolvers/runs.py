@@ -149,24 +149,29 @@ async def reset(
         )
 
 
+async def locked(transaction: Transaction, evaluation_run_id: str) -> EvaluationRun:
+    """The run, which nobody else ends or opens again until the transaction ends. Raises NotFoundError."""
+    key = parse_id(evaluation_run_id)
+    found = await transaction.fetch(runs.LOCK, key) if key else []
+    if not found:
+        raise NotFoundError("There is no such evaluation run.")
+    return found[0]
+
+
 async def cancel(tenant: Tenant, evaluation_run_id: str) -> EvaluationRun:
-    """Stops a run: trials that have ended stay, the others end as cancelled, its worker is told.
+    """Stops a run: trials that have ended stay, the others end as cancelled, the workers of its jobs are told.
 
     Raises NotFoundError for an unknown run, ConflictError for one that has ended.
     """
     async with tenant.transaction() as transaction:
-        key = parse_id(evaluation_run_id)
-        found = await transaction.fetch(runs.LOCK, key) if key else []
-        if not found:
-            raise NotFoundError("There is no such evaluation run.")
-        (run,) = found
+        run = await locked(transaction, evaluation_run_id)
         if run.status in RUN_ENDED:
             raise ConflictError(f"The run has ended already: {run.status}.")
-        await transaction.fetch(trials.END_OPEN, run.id, TrialStatus.CANCELLED, None, None)
+        stopped = await transaction.fetch(trials.END_OPEN, run.id, TrialStatus.CANCELLED, None, None)
         ended = await transaction.fetch_one(
             runs.FINISH, run.id, RunStatus.CANCELLED, encode(no_estimate(run.attempt_count)), None, None
         )
-        if run.job_id is not None:
-            await jobs.cancel(transaction, run.job_id)
+        if job_ids := {job_id for trial in stopped if (job_id := trial.job_id or run.job_id)}:
+            await jobs.cancel(transaction, *job_ids)
     assert ended is not None
     return ended

@@ -6,7 +6,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from db.runs import ResetMode
-from resolvers import configurations, environments, runs, versions
+from resolvers import additions, configurations, environments, runs, versions
 from resolvers.loaders import CONFIGURATION, ENVIRONMENT, RUN, VERSION
 from schema.administration import Administration
 from schema.change import EDITORS, Repeatable, change
@@ -76,6 +76,17 @@ class CancelEvaluationRunInput(Repeatable):
     evaluation_run_id: strawberry.ID
 
 
+@strawberry.input
+class AddAttemptsInput(Repeatable):
+    evaluation_run_id: strawberry.ID
+    count: int = strawberry.field(description="How many more; a run has at most 8 attempts in all.")
+
+
+@strawberry.input
+class RerunUnscoredInput(Repeatable):
+    evaluation_run_id: strawberry.ID
+
+
 @strawberry.type
 class Mutation(Administration):
     @change(EDITORS, ENVIRONMENT)
@@ -114,3 +125,22 @@ class Mutation(Administration):
     @change(EDITORS, RUN)
     async def cancel_evaluation_run(self, info: Info, input: CancelEvaluationRunInput) -> EvaluationRunResult:
         return EvaluationRun.of(await runs.cancel(info.context.tenant, input.evaluation_run_id))
+
+    @change(
+        EDITORS,
+        RUN,
+        description="Queues further attempts of a run that is queued, running or completed; those there are stay. "
+        "A completed run is open again, and has its pass@k over all attempts when it ends.",
+    )
+    async def add_attempts(self, info: Info, input: AddAttemptsInput) -> EvaluationRunResult:
+        tenant, run_id = info.context.tenant, input.evaluation_run_id
+        return EvaluationRun.of(await additions.add_attempts(tenant, run_id, input.count))
+
+    @change(
+        EDITORS,
+        RUN,
+        description="Queues each attempt of an ended run that has no score again, as a further execution; what it came "
+        "to before stays in its executions, and its rollout is superseded.",
+    )
+    async def rerun_unscored(self, info: Info, input: RerunUnscoredInput) -> EvaluationRunResult:
+        return EvaluationRun.of(await additions.rerun_unscored(info.context.tenant, input.evaluation_run_id))

@@ -62,6 +62,9 @@ class Rollout(OverRow, Node):
     seed: BigInt
     reward: float | None
     stages: list[Stage] = stored("stages", Stage)
+    superseded: bool = strawberry.field(
+        description="Its attempt was done again: listings and exports leave it out, and it is found by its id only."
+    )
     created_at: datetime
     trial: EvaluationTrial = edge(TRIAL, key="evaluation_trial_id")
     environment_version: Annotated["EnvironmentVersion", strawberry.lazy("schema.version")] = edge(

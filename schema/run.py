@@ -78,15 +78,15 @@ class EvaluationRun(OverRow, Node):
     trigger: RunTrigger
     reset_mode: ResetMode | None = strawberry.field(description="Set on a reset only.")
     seed: BigInt
-    attempt_count: int
+    attempt_count: int = strawberry.field(description="Those of its start and those that were added.")
     status: RunStatus
     pass_at_k: list[PassAtK] = stored(
         "pass_at_k",
         PassAtK,
-        description="Empty until the run has ended; then k = 1 to the number of attempts.",
+        description="Empty while the run is open; then k = 1 to the number of attempts.",
     )
     unscored_attempts: int | None = strawberry.field(
-        description="Attempts that errored or were never scored; they count as not passed. Null until the run ended."
+        description="Attempts that errored or were never scored; they count as not passed. Null while the run is open."
     )
     failure_detail: str | None = strawberry.field(description="Why the run could not be carried out.")
     created_at: datetime

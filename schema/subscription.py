@@ -28,16 +28,19 @@ async def _while_signed_in(info: Info, told: AsyncGenerator[Row]) -> AsyncGenera
 
 @strawberry.type
 class Subscription:
-    @strawberry.subscription(description="The run now, then at every change, until it has ended.")
+    @strawberry.subscription(
+        description="The run now, then at every change, until it has ended. "
+        "One that is opened again is subscribed to anew."
+    )
     async def evaluation_run_updated(self, info: Info, id: strawberry.ID) -> AsyncGenerator[EvaluationRun]:
         async with aclosing(_while_signed_in(info, progress.run_updates(info.context, id))) as updates:
             async for run in updates:
                 yield EvaluationRun.of(run)
 
     @strawberry.subscription(
-        description="Every trial, of one version or of all, that finishes from now on. After a lost connection, "
-        "`since` the last finishedAt that was heard gives what was missed first; trials of the minute before it "
-        "may be told again."
+        description="Every trial, of one version or of all, that finishes from now on; again where it is done again. "
+        "After a lost connection, `since` the last finishedAt that was heard gives what was missed first; trials of "
+        "the minute before it may be told again."
     )
     async def evaluation_trial_finished(
         self, info: Info, environment_version_id: strawberry.ID | None = None, since: datetime | None = None

@@ -119,4 +119,6 @@ class EvaluationTrial(OverRow, Node):
         VERSION, key="environment_version_id"
     )
     trajectory: Trajectory | None = edge(ARTIFACT, key="trajectory_artifact_id")
-    rollout: Annotated["Rollout", strawberry.lazy("schema.rollout")] | None = edge(ROLLOUT_OF_TRIAL, key="id")
+    rollout: Annotated["Rollout", strawberry.lazy("schema.rollout")] | None = edge(
+        ROLLOUT_OF_TRIAL, key="id", description="Of its latest execution; null for one that is queued again."
+    )

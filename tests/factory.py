@@ -133,7 +133,7 @@ async def create_run(
 
 
 async def _finish(transaction: Any, trial: EvaluationTrial, attempt: Attempt) -> EvaluationTrial:
-    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, "worker")
+    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, "worker", None)
     artifact = await transaction.fetch_one(
         artifacts.CREATE,
         trial.id,

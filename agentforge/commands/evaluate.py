@@ -1,4 +1,4 @@
-"""agentforge evaluate, reset and cancel: runs of an agent on an environment."""
+"""agentforge evaluate, reset, cancel, add-attempts and rerun-unscored: runs of an agent on an environment."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The environment; its newest version is used.")]
 Agent = Annotated[str | None, typer.Option(help=AGENT_HELP)]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Show the attempts until the run has ended.")]
 
 
@@ -33,6 +34,8 @@ def add_commands(app: typer.Typer) -> None:
     app.command()(evaluate)
     app.command()(reset)
     app.command()(cancel)
+    app.command()(add_attempts)
+    app.command()(rerun_unscored)
 
 
 def evaluate(
@@ -99,7 +102,7 @@ def reset(
 
 
 def cancel(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")],
+    run_id: RunId,
     organization: Organization = None,
     as_json: Json = False,
     data_dir: DataDir = None,
@@ -111,6 +114,39 @@ def cancel(
         return await runs.cancel(tenant, run_id)
 
     run(_begin(load_settings(data_dir, organization), stop, False, as_json))
+
+
+def add_attempts(
+    run_id: RunId,
+    count: Annotated[int, typer.Argument(metavar="COUNT", help="How many more; 8 in all at most.")],
+    watch: Watch = False,
+    organization: Organization = None,
+    as_json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Add attempts to a run; those there are stay, and pass@k is made of all of them."""
+    from resolvers import additions
+
+    async def add(tenant: "Tenant") -> "EvaluationRun":
+        return await additions.add_attempts(tenant, run_id, count)
+
+    run(_begin(load_settings(data_dir, organization), add, watch, as_json))
+
+
+def rerun_unscored(
+    run_id: RunId,
+    watch: Watch = False,
+    organization: Organization = None,
+    as_json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Do the attempts of an ended run again that have no score; what they came to before is kept."""
+    from resolvers import additions
+
+    async def rerun(tenant: "Tenant") -> "EvaluationRun":
+        return await additions.rerun_unscored(tenant, run_id)
+
+    run(_begin(load_settings(data_dir, organization), rerun, watch, as_json))
 
 
 async def _begin(

@@ -1,4 +1,4 @@
-"""One job: the attempts of one run, each claimed, executed and stored, then the run's end."""
+"""One job: attempts of one run, each claimed, executed and stored, then the run's end if they were the last."""
 
 import asyncio
 import tempfile
@@ -75,7 +75,7 @@ class Executor:
                 raise RetryRequested(RETRY_DELAY, reason="superseded") from None
             except* CannotRunError as errors:
                 detail = str(errors.exceptions[0])[:500]
-                await self.patiently(lambda: records.fail_run(tenant, run_job.evaluation_run_id, detail))
+                await self.patiently(lambda: records.fail_run(tenant, run_job.evaluation_run_id, job.id, detail))
             except* (RetryRequested, asyncio.CancelledError):
                 raise
             except* Exception as errors:
@@ -89,11 +89,11 @@ class Executor:
         detail = f"unexpected error, logged as {error_id}"
         if job.attempts + 1 < MOST_TRIES:
             raise RetryRequested(RETRY_DELAY, reason=detail)
-        await self.patiently(lambda: records.fail_run(tenant, run_job.evaluation_run_id, detail))
+        await self.patiently(lambda: records.fail_run(tenant, run_job.evaluation_run_id, job.id, detail))
 
     async def _run(self, tenant: Tenant, run_job: RunJob, job: Job, context: Context) -> None:
         run_id = run_job.evaluation_run_id
-        plan = await start_run(tenant, run_id, self.directory / "bundles", self.keys, self.patiently)
+        plan = await start_run(tenant, run_id, job.id, self.directory / "bundles", self.keys, self.patiently)
         if plan is None:
             return
         waiting = [trial for trial in plan.trials if trial.status in TRIAL_OPEN]

@@ -1,4 +1,4 @@
-"""What a run asks for: its trials, its manifest, its agent and the unpacked files of its environment."""
+"""What a job asks for: its trials, its manifest, its agent and the unpacked files of its environment."""
 
 import asyncio
 import json
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from agentforge.worker.records import of_job
 from db import bundles, configurations, runs, trials, versions
 from db.configurations import EvaluatorConfiguration
 from db.errors import ConflictError, NotFoundError
@@ -27,7 +28,7 @@ class CannotRunError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that executing a run's attempts needs; `secrets` are variables of its agents."""
+    """Everything that executing a job's attempts needs; `secrets` are variables of its agents."""
 
     trials: list[EvaluationTrial]
     manifest: Manifest
@@ -36,12 +37,14 @@ class Plan:
     secrets: dict[str, str] = field(repr=False)
 
 
-async def start_run(tenant: Tenant, run_id: UUID, cache: Path, keys: SecretKeys, patiently: Patience) -> Plan | None:
-    """Mark the run as running and read what it needs; None when it is unknown or has ended.
+async def start_run(
+    tenant: Tenant, run_id: UUID, job_id: int, cache: Path, keys: SecretKeys, patiently: Patience
+) -> Plan | None:
+    """Mark the run as running and read what this job of it needs; None when the run is unknown or has ended.
 
     Raises CannotRunError.
     """
-    asked = await patiently(lambda: _ask(tenant, run_id))
+    asked = await patiently(lambda: _ask(tenant, run_id, job_id))
     if asked is None:
         return None
     version, configuration, attempts = asked
@@ -58,7 +61,7 @@ async def start_run(tenant: Tenant, run_id: UUID, cache: Path, keys: SecretKeys,
 
 
 async def _ask(
-    tenant: Tenant, run_id: UUID
+    tenant: Tenant, run_id: UUID, job_id: int
 ) -> tuple[EnvironmentVersion, EvaluatorConfiguration, list[EvaluationTrial]] | None:
     async with tenant.transaction() as transaction:
         run = await transaction.fetch_one(runs.START, run_id)
@@ -66,7 +69,8 @@ async def _ask(
             return None
         (version,) = await transaction.fetch(versions.BY_IDS, [run.environment_version_id])
         (configuration,) = await transaction.fetch(configurations.BY_IDS, [run.evaluator_configuration_id])
-        return version, configuration, await transaction.fetch(trials.BY_RUNS, [run.id])
+        attempts = await transaction.fetch(trials.BY_RUNS, [run.id])
+        return version, configuration, of_job(run, attempts, job_id)
 
 
 async def _unpack(tenant: Tenant, sha256: str, cache: Path, patiently: Patience) -> Path:

@@ -5,12 +5,13 @@ was taken for lost and another has begun.
 """
 
 import json
+from collections.abc import Sequence
 from uuid import UUID
 
 from agentforge.worker.attempt import Outcome
 from agentforge.worker.steps import encode_steps
 from db import artifact_files, artifacts, atif_verdicts, executions, rollouts, runs, trials
-from db.runs import RUN_ENDED, RunStatus
+from db.runs import RUN_ENDED, EvaluationRun, RunStatus
 from db.tenant import Tenant, Transaction
 from db.trials import TRIAL_OPEN, EvaluationTrial, TrialStatus
 from resolvers.pass_at_k import encode, no_estimate, pass_at_k
@@ -26,7 +27,7 @@ async def claim(tenant: Tenant, trial: EvaluationTrial, worker: str) -> Evaluati
     """The trial as this worker's own, its execution begun; None when it has ended, or ends here.
 
     It ends here when its last allowed execution was lost. Asked again, it tells of the execution that it has begun.
-    Raises SupersededError when another worker has begun.
+    Raises SupersededError when another worker has begun, or another job is to execute it.
     """
     async with tenant.transaction() as transaction:
         if trial.status == TrialStatus.RUNNING and trial.lost_executions + 1 >= MOST_LOST_EXECUTIONS:
@@ -34,7 +35,7 @@ async def claim(tenant: Tenant, trial: EvaluationTrial, worker: str) -> Evaluati
             if await transaction.fetch_one(trials.INTERRUPT, trial.id, trial.execution, detail) is None:
                 raise SupersededError
             return None
-        claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, worker)
+        claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, worker, trial.job_id)
         return claimed or await _claimed_before(transaction, trial, worker)
 
 
@@ -43,7 +44,11 @@ async def _claimed_before(transaction: Transaction, trial: EvaluationTrial, work
     if now and now[0].status not in TRIAL_OPEN:
         return None
     begun = await transaction.fetch(executions.BY_TRIALS, [trial.id])
-    if begun and (begun[-1].execution, begun[-1].worker) == (trial.execution + 1, worker):
+    if (
+        begun
+        and now[0].job_id == trial.job_id
+        and (begun[-1].execution, begun[-1].worker) == (trial.execution + 1, worker)
+    ):
         return now[0]
     raise SupersededError
 
@@ -118,6 +123,11 @@ async def _finish_running(
         await transaction.fetch_one(rollouts.CREATE, trial.id)
 
 
+def of_job(run: EvaluationRun, attempts: Sequence[EvaluationTrial], job_id: int | None) -> list[EvaluationTrial]:
+    """Those of a run's attempts that this job executes; what another one runs is that one's."""
+    return [trial for trial in attempts if (trial.job_id or run.job_id) == job_id]
+
+
 async def complete_run(tenant: Tenant, run_id: UUID) -> bool:
     """End a run whose attempts have all ended, with pass@k over all of them; otherwise leave it as it is.
 
@@ -137,11 +147,19 @@ async def complete_run(tenant: Tenant, run_id: UUID) -> bool:
     return True
 
 
-async def fail_run(tenant: Tenant, run_id: UUID, detail: str) -> None:
-    """End a run that cannot be carried out; attempts that had not ended are errored and unscored."""
+async def fail_run(tenant: Tenant, run_id: UUID, job_id: int | None, detail: str) -> None:
+    """End a run that cannot be carried out; attempts that had not ended are errored and unscored.
+
+    Leaves the run as it is when it has ended, or when all attempts that have not are other jobs': then it was opened
+    again since this job began.
+    """
     async with tenant.transaction() as transaction:
         run = await transaction.fetch_one(runs.LOCK, run_id)
         if run is None or run.status in RUN_ENDED:
+            return
+        attempts = await transaction.fetch(trials.BY_RUNS, [run_id])
+        waiting = [trial for trial in attempts if trial.status in TRIAL_OPEN]
+        if waiting and not of_job(run, waiting, job_id):
             return
         await transaction.fetch(trials.END_OPEN, run_id, TrialStatus.ERRORED, "environment_failed", detail)
         estimates = encode(no_estimate(run.attempt_count))

@@ -42,13 +42,13 @@ GRANTS = {
     "evaluation_runs": {
         "INSERT",
         "SELECT",
-        "UPDATE (failure_detail, finished_at, job_id, pass_at_k, started_at, status, unscored_attempts)",
+        "UPDATE (attempt_count, failure_detail, finished_at, job_id, pass_at_k, started_at, status, unscored_attempts)",
     },
     "evaluation_trials": {
         "INSERT",
         "SELECT",
-        "UPDATE (execution, failure_category, failure_detail, finished_at, lost_executions, metrics, redactions, "
-        "reward, stages, started_at, status, trajectory_artifact_id, worker)",
+        "UPDATE (execution, failure_category, failure_detail, finished_at, job_id, lost_executions, metrics, "
+        "redactions, reward, stages, started_at, status, trajectory_artifact_id, worker)",
     },
     "evaluator_configurations": {"INSERT", "SELECT"},
     "execution_steps": {"DELETE", "INSERT", "SELECT"},

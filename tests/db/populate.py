@@ -81,7 +81,7 @@ async def populate(tenant: Tenant, name: str) -> Contents:
         file_id, _ = await leave_files(transaction, trial.trajectory_artifact_id)
         (secret,) = await transaction.fetch(secrets.PUT, "API_KEY", name.encode(), user_id)
     async with tenant.transaction() as transaction:
-        (running_trial,) = await transaction.fetch(trials.CLAIM, waiting.id, 0, "worker")
+        (running_trial,) = await transaction.fetch(trials.CLAIM, waiting.id, 0, "worker", None)
         await transaction.fetch(executions.RECORD, waiting.id, 1, 1, 1, json.dumps([step(1)]))
         (bare_run,) = await transaction.fetch(runs.CREATE, version.id, configuration_id, "evaluation", None, 0, 1)
     return Contents(

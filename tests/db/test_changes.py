@@ -60,7 +60,7 @@ async def test_each_step_of_a_run_is_told(changes: Changes, acme: Tenant) -> Non
         async with acme.transaction() as transaction:
             await transaction.fetch(runs.START, run.id)
         async with acme.transaction() as transaction:
-            await transaction.fetch(trials.CLAIM, trial.id, 0, "worker")
+            await transaction.fetch(trials.CLAIM, trial.id, 0, "worker", None)
         async with acme.transaction() as transaction:
             await transaction.fetch(trials.FINISH, trial.id, 1, "timed_out", 0.5, None, None, "[]", None, None, 0)
             await transaction.fetch(runs.FINISH, run.id, "completed", "[]", 0, None)

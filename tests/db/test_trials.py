@@ -25,7 +25,7 @@ async def queued(acme: Tenant) -> EvaluationTrial:
 
 async def claim(tenant: Tenant, trial: EvaluationTrial, execution: int) -> EvaluationTrial | None:
     async with tenant.transaction() as transaction:
-        return await transaction.fetch_one(trials.CLAIM, trial.id, execution, "worker")
+        return await transaction.fetch_one(trials.CLAIM, trial.id, execution, "worker", None)
 
 
 async def finish(

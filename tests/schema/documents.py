@@ -23,7 +23,7 @@ RUNS = """query { evaluationRuns(orderBy: OLDEST) { totalCount edges { node {
   passAtK { k estimate passHatK } environmentVersion { id } evaluatorConfiguration { id } trials { id }
 } } } }"""
 ROLLOUTS = """query { rollouts { totalCount edges { node {
-  id seed reward stages { name value } createdAt trial { id } environmentVersion { id } evaluationRun { id }
+  id seed reward stages { name value } superseded createdAt trial { id } environmentVersion { id } evaluationRun { id }
 } } } }"""
 ENVIRONMENTS = """query {
   environments(first: 10) { totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }

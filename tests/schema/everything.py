@@ -86,6 +86,7 @@ def valid_inputs(world: World) -> dict[str, Any]:
         "seed": "5",
         "mode": "NEW_WORKSPACE",
         "evaluationRunId": str(queued.row.id),
+        "count": 1,
         "email": "new@example.org",
         "role": "VIEWER",
         "memberId": str(world.members[-1].id),

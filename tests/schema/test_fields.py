@@ -165,6 +165,7 @@ async def test_rollouts(world: World) -> None:
             "seed": str(run.row.seed),
             "reward": trial.outcome.reward,
             "stages": stages(trial),
+            "superseded": False,
             "createdAt": text(rollout.created_at),
             "trial": {"id": str(trial.row.id)},
             "environmentVersion": {"id": str(run.version.id)},

@@ -22,6 +22,9 @@ START = f"mutation($i: StartEvaluationInput!) {{ answer: startEvaluation(input: 
 RESET = f"mutation($i: ResetEnvironmentInput!) {{ answer: resetEnvironment(input: $i) {{ {PROBLEM} }} }}"
 CANCEL = f"mutation($i: CancelEvaluationRunInput!) {{ answer: cancelEvaluationRun(input: $i) {{ {PROBLEM} }} }}"
 
+ADD = f"mutation($i: AddAttemptsInput!) {{ answer: addAttempts(input: $i) {{ {PROBLEM} }} }}"
+RERUN = f"mutation($i: RerunUnscoredInput!) {{ answer: rerunUnscored(input: $i) {{ {PROBLEM} }} }}"
+
 
 async def answer(tenant: Tenant, text: str, **given: Any) -> Any:
     return (await ask(tenant, text, i=given))["answer"]
@@ -43,6 +46,8 @@ ALLOWED = {
     "startEvaluation": EDITORS,
     "resetEnvironment": EDITORS,
     "cancelEvaluationRun": EDITORS,
+    "addAttempts": EDITORS,
+    "rerunUnscored": EDITORS,
     "addMember": OWNERS,
     "removeMember": OWNERS,
     "createApiToken": OWNERS,
@@ -172,6 +177,8 @@ async def test_what_is_not_found(acme: Tenant, subtests: pytest.Subtests) -> Non
                 {"environmentVersionId": version, "mode": "NEW_WORLD", "evaluatorConfigurationId": wrong},
             ),
             (CANCEL, "evaluation run", {"evaluationRunId": wrong}),
+            (ADD, "evaluation run", {"evaluationRunId": wrong, "count": 1}),
+            (RERUN, "evaluation run", {"evaluationRunId": wrong}),
         ]
         for text, noun, given in cases:
             with subtests.test(f"{noun} {wrong!r}"):

@@ -143,6 +143,8 @@ RESET = """mutation($id: ID!) {
   resetEnvironment(input: { environmentVersionId: $id, mode: NEW_WORLD }) { __typename }
 }"""
 CANCEL = "mutation($id: ID!) { cancelEvaluationRun(input: { evaluationRunId: $id }) { __typename } }"
+ADD = "mutation($id: ID!) { addAttempts(input: { evaluationRunId: $id, count: 1 }) { __typename } }"
+RERUN = "mutation($id: ID!) { rerunUnscored(input: { evaluationRunId: $id }) { __typename } }"
 ENQUEUED = ["runs.create", "trials.create", "runs.set_job"]
 
 
@@ -162,7 +164,11 @@ async def test_what_mutations_say_to_the_database(world: World, statements: list
     reset = ["versions.by_ids", "runs.newest_of_version", "configurations.by_ids", *ENQUEUED]
     assert await said(RESET, id=version) == reset
     (queued,) = [run for run in world.runs if run.row.status == "queued"]
+    assert await said(ADD, id=str(queued.row.id)) == ["runs.lock", "trials.add", "runs.reopen"]
     assert await said(CANCEL, id=str(queued.row.id)) == ["runs.lock", "trials.end_open", "runs.finish"]
+    rerun = ["runs.lock", "trials.by_runs", "trials.rerun", "rollouts.supersede", "runs.reopen"]
+    assert await said(RERUN, id=str(queued.row.id)) == rerun
+    assert await said(RERUN, id=str(queued.row.id)) == ["runs.lock"]
     text = 'mutation { createEnvironment(input: { slug: "new", name: "New" }) { __typename } }'
     assert await said(text) == ["environments.create"]
     text = """mutation { createEvaluatorConfiguration(

@@ -46,7 +46,7 @@ async def finish(tenant: Tenant, run: Run, index: int, reward: float | None, sta
         trial = run.trials[index].row
         (now,) = await transaction.fetch(trials.BY_IDS, [trial.id])
         if now.status == "queued":
-            claimed = await transaction.fetch_one(trials.CLAIM, trial.id, now.execution, "worker")
+            claimed = await transaction.fetch_one(trials.CLAIM, trial.id, now.execution, "worker", now.job_id)
             assert claimed is not None
             now = claimed
         assert await transaction.fetch_one(

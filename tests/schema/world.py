@@ -114,7 +114,7 @@ FIRST_RUN = [
 async def _finish(transaction: Transaction, trial: EvaluationTrial, outcome: Outcome) -> None:
     if outcome.status == "queued":
         return
-    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, "worker")
+    claimed = await transaction.fetch_one(trials.CLAIM, trial.id, trial.execution, "worker", None)
     assert claimed is not None
     if outcome.status == "running":
         for position, shown in enumerate(outcome.steps, 1):

@@ -202,14 +202,14 @@ async def test_a_run_completes_when_its_last_attempt_has_ended(acme: Tenant) -> 
     assert [one.estimate for one in estimates] == pytest.approx([1 / 3, 2 / 3, 1])
     assert [one.pass_hat_k for one in estimates] == pytest.approx([1 / 3, 0, 0])
     await records.complete_run(acme, run.id)
-    await records.fail_run(acme, run.id, "too late")
+    await records.fail_run(acme, run.id, None, "too late")
     assert await run_now(acme, run.id) == completed
 
 
 async def test_a_failed_run_keeps_the_attempts_that_had_ended(acme: Tenant) -> None:
     run, attempts = await queued_run(acme, 2)
     await records.finish(acme, await claimed(acme, attempts[0]), OUTCOME)
-    await records.fail_run(acme, run.id, "the bundle is missing")
+    await records.fail_run(acme, run.id, None, "the bundle is missing")
     failed = await run_now(acme, run.id)
     assert (failed.status, failed.failure_detail) == ("failed", "the bundle is missing")
     assert [(one.k, one.estimate) for one in decode(failed.pass_at_k)] == [(1, None), (2, None)]
@@ -227,6 +227,6 @@ async def test_another_organization_can_write_none_of_it(acme: Tenant, rival: Te
         await records.finish(rival, mine, OUTCOME)
     await records.release(rival, mine)
     await records.complete_run(rival, run.id)
-    await records.fail_run(rival, run.id, "not theirs")
+    await records.fail_run(rival, run.id, None, "not theirs")
     assert await trial_now(acme, trial) == mine
     assert (await run_now(acme, run.id)).status == "running"
