@@ -124,6 +124,8 @@ def forbidden(client: Client, verb: str) -> bool:
         f'{{ environmentVersionId: "{UNKNOWN_ID}", evaluatorConfigurationId: "{UNKNOWN_ID}" }})',
         "reset": f'resetEnvironment(input: {{ environmentVersionId: "{UNKNOWN_ID}", mode: NEW_WORLD }})',
         "cancel": f'cancelEvaluationRun(input: {{ evaluationRunId: "{UNKNOWN_ID}" }})',
+        "add attempts": f'addAttempts(input: {{ evaluationRunId: "{UNKNOWN_ID}", count: 1 }})',
+        "rerun": f'rerunUnscored(input: {{ evaluationRunId: "{UNKNOWN_ID}" }})',
         "manage members": f'removeMember(input: {{ memberId: "{UNKNOWN_ID}" }})',
         "manage secrets": 'removeSecret(input: { name: "ABSENT" })',
         "manage tokens": f'revokeApiToken(input: {{ apiTokenId: "{UNKNOWN_ID}" }})',

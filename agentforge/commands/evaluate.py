@@ -157,7 +157,8 @@ async def _begin(
         if watch:
             started = await _watch(settings, tenant, started, as_json)
     if as_json:
-        print_json({"id": str(started.id), "status": started.status, "seed": str(started.seed)})
+        seed, attempts = str(started.seed), started.attempt_count
+        print_json({"id": str(started.id), "status": started.status, "seed": seed, "attemptCount": attempts})
     elif not watch:
         print_text(f"Run {started.id}: {started.status}, {started.attempt_count} attempts, world seed {started.seed}")
 

@@ -18,7 +18,6 @@ ATTEMPTS = [
     Attempt(1.0, stages={"stage_a": 1}, steps=[step(1)], log="passed"),
     Attempt(None, "errored", "agent_crashed", {"stage_a": 0.5}, [step(1)], "crashed"),
 ]
-NO_LIMITS = [None] * 3
 
 
 @pytest.fixture
@@ -137,7 +136,7 @@ async def test_superseded_rollouts_take_no_part_whatever_their_score(acme: Tenan
         await administrator.execute("update rollouts set superseded = true where id = $1", superseded.id)
         shown = await acme.fetch(rollouts.PREFERENCES_OF_VERSIONS, [version.id])
         assert [(one.preferred, one.rejected) for one in shown] == ([pair] if pair else [])
-        lines = await acme.fetch(exports.PREFERENCES, *NO_LIMITS, None)
+        lines = await acme.fetch(exports.PREFERENCES, *[None] * 6)
         assert [(line["preferred"], line["rejected"]) for line in (json.loads(one.line) for one in lines)] == (
             [tuple(map(str, pair))] if pair else []
         )

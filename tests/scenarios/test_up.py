@@ -163,6 +163,27 @@ def test_a_cancelled_run_keeps_what_its_attempts_did(patient: Service, tmp_path:
     assert (again.returncode, "ended already" in again.stderr) == (1, True)
 
 
+def test_a_cancelled_run_is_resumed_and_added_to(patient: Service, tmp_path: Path) -> None:
+    marker = tmp_path / "attempt-2-began"
+    run_id = start(patient, agent_that_waits_in_attempt(2, marker), 2)
+    eventually(marker.exists)
+    refused = command("rerun-unscored", run_id, data_dir=patient.data_dir)
+    assert (refused.returncode, "The run has not ended: running." in refused.stderr) == (1, True)
+    command_json("cancel", run_id, data_dir=patient.data_dir)
+    refused = command("add-attempts", run_id, "1", data_dir=patient.data_dir)
+    assert (refused.returncode, "rerun its unscored attempts first" in refused.stderr) == (1, True)
+    resumed = command_json("rerun-unscored", run_id, data_dir=patient.data_dir)
+    assert (resumed["id"], resumed["status"], resumed["attemptCount"]) == (run_id, "queued", 2)
+    refused = command("add-attempts", run_id, "7", data_dir=patient.data_dir)
+    assert (refused.returncode, "so 1 to 6 may be added" in refused.stderr) == (2, True)
+    shown = command("add-attempts", run_id, "1", "--watch", data_dir=patient.data_dir)
+    assert (shown.returncode, "of 3 attempts" in shown.stdout) == (0, True), shown.stderr
+    run = run_of(patient, run_id)
+    assert [trial["status"] for trial in run["trials"]] == ["COMPLETED"] * 3
+    assert [trial["execution"] for trial in run["trials"]] == [1, 2, 1]
+    assert [estimate["k"] for estimate in run["passAtK"]] == [1, 2, 3]
+
+
 def test_a_stopped_worker_hands_its_attempt_back(patient: Service, tmp_path: Path) -> None:
     marker = tmp_path / "attempt-1-began"
     run_id = start(patient, agent_that_waits_in_attempt(1, marker), 1)

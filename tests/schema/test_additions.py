@@ -189,11 +189,11 @@ async def test_both_at_once_and_each_twice(small: World, database: DatabaseUrls)
 
 async def test_a_key_makes_each_once(small: World) -> None:
     run = await a_run(small, MIXED)
-    given = {"evaluationRunId": str(run.row.id), "clientMutationId": "k"}
+    given: dict[str, Any] = {"evaluationRunId": str(run.row.id), "clientMutationId": "k"}
     again = await asked(small.tenant, RERUN, given)
     # Without the key it would be a conflict: the run has not ended.
     assert await asked(small.tenant, RERUN, given) == again
-    given = {"evaluationRunId": str(run.row.id), "count": 1, "clientMutationId": "a"}
+    given |= {"count": 1, "clientMutationId": "a"}
     answers = await asyncio.gather(*(asked(small.tenant, ADD, given) for _ in range(5)))
     assert [one["attemptCount"] for one in answers] == [7] * 5
     assert (await asked(small.tenant, ADD, given | {"count": 2}))["__typename"] == "Conflict"

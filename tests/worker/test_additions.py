@@ -1,4 +1,4 @@
-"""Attempts that are added or done again, the whole way: real agents, a worker, and what is exported before and after."""
+"""Attempts that are added or done again, the whole way: real agents, a worker, and exports before and after."""
 
 import asyncio
 import json
