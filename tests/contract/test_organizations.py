@@ -108,6 +108,7 @@ def changes(schema: Any, own: Practice) -> list[tuple[str, str, str, dict[str, o
         "environmentVersionId": own.version,
         "evaluatorConfigurationId": own.configuration,
         "mode": "NEW_WORLD",
+        "count": 1,
         "manifest": {"task": "x", "world": {"command": ["x"]}, "evaluator": {"command": ["x"]}},
     }
     found = []
@@ -152,7 +153,7 @@ async def test_no_mutation_tells_an_id_from_an_unknown_one_or_does_anything(
 ) -> None:
     schema = service.client.graph(INTROSPECTION)
     asked = changes(schema, foreign)
-    assert len(asked) == 8
+    assert len(asked) == 10
     declared = ", ".join(f"$i{number}: {input_type}!" for number, (_, input_type, _, _) in enumerate(asked))
     fields = " ".join(
         f"m{number}: {mutation}(input: $i{number}) {{ __typename ... on Problem {{ message }} }}"
