@@ -1,4 +1,4 @@
-"""Waiting for a database that went away: restarted, stopped, or cut off."""
+"""Waiting for a database that went away: restarted, stopped, cut off, or with no room to write."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,13 +21,15 @@ _GONE = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.DiskFullError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, or what managed servers become before their disk is full
 )
 #: What asyncpg says of a connection or pool that was closed under a caller; the rest of InterfaceError are mistakes.
 _CLOSED = ("connection is closed", "pool is clos", "released back to the pool")
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether an error of asyncpg tells that the database cannot be reached, and nothing of the statement."""
+    """Whether an error of asyncpg tells that the database takes nothing at present, and nothing of the statement."""
     if isinstance(error, asyncpg.InterfaceError):
         return any(said in str(error) for said in _CLOSED)
     return isinstance(error, _GONE)

@@ -29,7 +29,7 @@ from agentforge.worker.watch import Watch, privilege, set_hard_limits
 
 GRACE_SECONDS = 2.0
 _KILL_SECONDS = 0.01
-_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36  # linux/prctl.h
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -40,7 +40,10 @@ def main() -> None:
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        # What it watches has the same user, who may else trace it: stop it, or have it report what he likes.
+        prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     if streams:
         os.dup2(streams, 0)
         os.dup2(streams + 1, 1)

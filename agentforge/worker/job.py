@@ -108,8 +108,11 @@ class Executor:
                 group.create_task(self._attempt(tenant, plan, trial, job, stop))
         if await self.patiently(lambda: records.complete_run(tenant, run_id)):
             log.info("run_ended")
-        elif self.stopping.is_set():
+            return
+        # Its job stays in the queue for as long as a run is open, whatever keeps it so.
+        if self.stopping.is_set():
             raise RetryRequested(timedelta(0), reason="the worker is stopping")
+        raise RetryRequested(RETRY_DELAY, reason="attempts are left")
 
     async def _attempt(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, job: Job, stop: asyncio.Event) -> None:
         async with self.places.one(job.id):
@@ -151,9 +154,11 @@ class Executor:
             sandbox=self.sandbox,
         )
         try:
-            # Without its lease this execution counts for nothing: it ends as if it had been cancelled.
-            async with set_when(stop, keep_steps(tenant, trial, attempt.steps)):
-                return await execute(attempt, stop)
+            # Once another has begun this execution counts for nothing: it ends as if it had been cancelled. It alone:
+            # the other attempts of the run may still be this worker's.
+            stopped = asyncio.Event()
+            async with set_when(stopped, stop.wait(), keep_steps(tenant, trial, attempt.steps)):
+                return await execute(attempt, stopped)
         finally:
             if left := await asyncio.to_thread(remove_folder, directory):
                 log.warning("folder_left", directory=str(directory), error=str(left))

@@ -9,6 +9,7 @@ import structlog
 
 from agentforge.worker.steps import Step, encode_steps
 from db import executions
+from db.errors import StatementTimeoutError
 from db.tenant import Tenant
 from db.trials import EvaluationTrial
 
@@ -23,7 +24,7 @@ async def keep_steps(tenant: Tenant, trial: EvaluationTrial, steps: Sequence[Ste
     """Stores what is added to `steps`, every second, for as long as this execution is the trial's latest.
 
     Returns when it no longer is: another worker has begun, or the trial has ended. What a database that is away
-    does not take is tried again.
+    does not take is tried again, and so is what it stopped: the steps are kept with the outcome in any case.
     """
     kept = quiet = 0
     while True:
@@ -35,7 +36,7 @@ async def keep_steps(tenant: Tenant, trial: EvaluationTrial, steps: Sequence[Ste
         try:
             if not await _keep(tenant, trial, kept, new):
                 return
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, StatementTimeoutError) as error:
             log.warning("steps_not_kept", error=repr(error), steps=len(new))
         else:
             kept += len(new)

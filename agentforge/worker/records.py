@@ -60,19 +60,28 @@ async def release(tenant: Tenant, trial: EvaluationTrial) -> None:
 
 
 async def finish(tenant: Tenant, trial: EvaluationTrial, outcome: Outcome) -> None:
-    """Trial, artifact and rollout in one transaction, or nothing. Raises SupersededError."""
+    """Trial, artifact and rollout in one transaction, or nothing. Raises SupersededError.
+
+    Asked again, it leaves what this execution has stored. A trial that is cancelled was cancelled with its run: an
+    execution that was ended for another reason says nothing of it.
+    """
     async with tenant.transaction() as transaction:
         held = await transaction.fetch_one(trials.HOLD, trial.id, trial.execution)
         if held is None:
             raise SupersededError
-        if held.status == TrialStatus.RUNNING:
+        if held.status == TrialStatus.RUNNING and outcome.status != "cancelled":
             artifact_id = await _store_artifact(transaction, trial, outcome)
             await _finish_running(transaction, trial, outcome, artifact_id)
         elif held.status == TrialStatus.CANCELLED and held.trajectory_artifact_id is None:
             artifact_id = await _store_artifact(transaction, trial, outcome)
             await transaction.fetch_one(trials.ATTACH, trial.id, trial.execution, artifact_id, outcome.redactions)
-        else:
+        elif not await _has_stored(transaction, trial):
             raise SupersededError
+
+
+async def _has_stored(transaction: Transaction, trial: EvaluationTrial) -> bool:
+    begun = await transaction.fetch(executions.BY_TRIALS, [trial.id])
+    return any(one.execution == trial.execution and one.trajectory_artifact_id for one in begun)
 
 
 async def _store_artifact(transaction: Transaction, trial: EvaluationTrial, outcome: Outcome) -> UUID:
@@ -119,8 +128,7 @@ async def _finish_running(
         artifact_id,
         outcome.redactions,
     )
-    if outcome.status != "cancelled":
-        await transaction.fetch_one(rollouts.CREATE, trial.id)
+    await transaction.fetch_one(rollouts.CREATE, trial.id)
 
 
 def of_job(run: EvaluationRun, attempts: Sequence[EvaluationTrial], job_id: int | None) -> list[EvaluationTrial]:

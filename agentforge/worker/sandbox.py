@@ -67,7 +67,7 @@ class Sandbox:
             *_read_only(_python()),
             *_read_only([*besides, *readable]),
             *_bound("--bind", writable),
-            *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder)),
+            *("--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/", "--chdir", str(folder)),
         ]
         return (*_APART, self.program, *arguments, "--")
 

@@ -15,6 +15,9 @@ _SHORTEST_LINE: Final = 16
 _LINE_LENGTHS: Final = (76, 64)
 # What encodeURIComponent of browsers leaves as it is, besides letters, digits and _.-~
 _UNESCAPED_BY_BROWSERS: Final = "!'()*"
+# What encoders of JSON escape besides, lest it mean something where the JSON is put.
+_ESCAPED_BY_GO: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "&<>\u2028\u2029"})
+_ESCAPED_BY_DOTNET: Final = {one: f"\\u{ord(one):04X}" for one in "\"&'+<>`"}
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 
@@ -38,11 +41,32 @@ def _escaped(text: str) -> set[str]:
 
 
 def _in_json(value: str) -> Iterator[bytes]:
-    """JSON in JSON is common; and what stands in the arguments of a tool is escaped once more."""
+    """JSON in JSON is common; and what stands in the arguments of a tool is escaped once more.
+
+    The innermost also as PHP, Go and .NET write it, which escape more.
+    """
     texts = {value}
-    for _ in range(3):
+    for level in range(3):
         texts = {escaped for text in texts for escaped in _escaped(text)}
+        if level == 0:
+            texts |= {_as_php(value), _as_go(value), _as_dotnet(value)}
         yield from (text.encode("utf-8", "surrogatepass") for text in texts)
+
+
+def _as_php(value: str) -> str:
+    return json.dumps(value)[1:-1].replace("/", "\\/")
+
+
+def _as_go(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)[1:-1].translate(_ESCAPED_BY_GO)
+
+
+def _as_dotnet(value: str) -> str:
+    return "".join(_ESCAPED_BY_DOTNET.get(one) or _with_large_digits(json.dumps(one)[1:-1]) for one in value)
+
+
+def _with_large_digits(escaped: str) -> str:
+    return escaped.upper().replace("\\U", "\\u") if escaped.startswith("\\u") else escaped
 
 
 def _in_urls(value: str) -> Iterator[bytes]:

@@ -28,6 +28,8 @@ log = structlog.get_logger()
 
 _PARENT_POLL_SECONDS = 0.5
 _RECONNECT_SECONDS = 2.0
+#: How much longer than its lease a worker that stops waits for a database that does not answer.
+_SILENCE_SECONDS = 10.0
 #: What still gets through when a database that went away was waited for in vain.
 _DATABASE_GONE = (FailingListenerError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 #: How long a worker without work waits for a notification before it looks into the queue by itself.
@@ -45,7 +47,8 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
     Then no attempt begins; those under way have `stop_seconds` to end, or until the signal comes again, before they
     are handed back. A database that goes away is waited for, once it was there. `supervisor`: the process that
     started this one; the worker stops when it has gone. Raises what `open_pool` raises when the database cannot be
-    used from the start, and SandboxError.
+    used from the start, and SandboxError. One that is there and says nothing is left in the end, as if this process
+    had been killed.
     """
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
@@ -94,6 +97,7 @@ async def _take_jobs(settings: Settings, pool: Pool, executor: Executor) -> None
     )
     manager.entrypoint(ENTRYPOINT, accepts_context=True)(executor)
     stop = asyncio.create_task(_shut_down(manager, executor.stopping))
+    leave = asyncio.create_task(_leave(pool, executor.handing_back, settings.lease_seconds + _SILENCE_SECONDS))
     try:
         await manager.run(
             batch_size=1,
@@ -103,12 +107,20 @@ async def _take_jobs(settings: Settings, pool: Pool, executor: Executor) -> None
         )
     finally:
         stop.cancel()
+        leave.cancel()
 
 
 async def _shut_down(manager: QueueManager, stopping: asyncio.Event) -> None:
     await stopping.wait()
     log.info("worker_stopping")
     manager.shutdown.set()
+
+
+async def _leave(pool: Pool, handing_back: asyncio.Event, seconds: float) -> None:
+    await handing_back.wait()
+    await asyncio.sleep(seconds)
+    log.warning("database_silent", seconds=seconds)
+    pool.terminate()
 
 
 async def _stop_without(parent: int, stop: Callable[[], None]) -> None:

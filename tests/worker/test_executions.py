@@ -18,6 +18,7 @@ from db.executions import TrialExecution
 from db.tenant import Tenant
 from db.trials import EvaluationTrial
 from resolvers.runs import cancel
+from tests.db.conftest import Connection
 from tests.schema.asking import ask
 from tests.worker.test_records import OTHER_WORKER, OUTCOME, WORKER, claimed, queued_run, trial_now
 
@@ -149,3 +150,19 @@ async def test_what_the_database_did_not_take_is_kept_when_it_is_back(acme: Tena
         await owner.execute("alter table away rename to execution_steps")
         await kept(acme, trial, 2)
     await owner.close()
+
+
+async def test_what_the_database_stopped_is_kept_the_next_time(acme: Tenant, administrator: Connection) -> None:
+    _, (trial,) = await queued_run(acme)
+    mine = await claimed(acme, trial)
+    await administrator.execute("""
+        create function slowly() returns trigger language plpgsql as $$begin perform pg_sleep(60); return new; end$$;
+        create trigger slowly before insert on execution_steps for each row execute function slowly();
+    """)
+    stop = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'"
+    async with keeping(acme, mine, steps(1, 2)) as task, asyncio.timeout(30):
+        while not await administrator.fetchval(stop):  # noqa: ASYNC110 - the server sends no event for it
+            await asyncio.sleep(0.02)
+        await administrator.execute("drop function slowly cascade")
+        await kept(acme, trial, 2)
+        assert not task.done()

@@ -100,11 +100,28 @@ async def test_a_late_write_changes_nothing(acme: Tenant) -> None:
     assert await trial_now(acme, trial) == new
     await records.finish(acme, new, replace(OUTCOME, reward=1.0, failure_category=None))
     finished = await trial_now(acme, trial)
-    for late in (old, new):
-        with pytest.raises(SupersededError):
-            await records.finish(acme, late, OUTCOME)
+    with pytest.raises(SupersededError):
+        await records.finish(acme, old, OUTCOME)
     assert await trial_now(acme, trial) == finished
     assert len(await acme.fetch(rollouts.BY_TRIALS, [trial.id])) == 1
+
+
+async def test_an_outcome_whose_answer_was_lost_can_be_stored_again(acme: Tenant) -> None:
+    _, (trial,) = await queued_run(acme)
+    mine = await claimed(acme, trial)
+    await records.finish(acme, mine, OUTCOME)
+    finished = await trial_now(acme, trial)
+    await records.finish(acme, mine, OUTCOME)
+    assert await trial_now(acme, trial) == finished
+    assert len(await acme.fetch(rollouts.BY_TRIALS, [trial.id])) == 1
+
+
+async def test_only_a_cancelled_run_cancels_its_trials(acme: Tenant) -> None:
+    _, (trial,) = await queued_run(acme)
+    mine = await claimed(acme, trial)
+    with pytest.raises(SupersededError):
+        await records.finish(acme, mine, replace(OUTCOME, status="cancelled", reward=None, failure_category=None))
+    assert await trial_now(acme, trial) == mine
 
 
 async def test_only_one_worker_gets_a_trial(acme: Tenant) -> None:
@@ -180,8 +197,8 @@ async def test_a_cancelled_trial_keeps_its_steps_and_gives_no_rollout(acme: Tena
     assert (now.status, now.reward, now.failure_category) == ("cancelled", None, None)
     assert now.trajectory_artifact_id is not None
     assert await acme.fetch(rollouts.BY_TRIALS, [trial.id]) == []
-    with pytest.raises(SupersededError):
-        await records.finish(acme, mine, OUTCOME)
+    await records.finish(acme, mine, OUTCOME)
+    assert await trial_now(acme, trial) == now
 
 
 async def test_a_run_completes_when_its_last_attempt_has_ended(acme: Tenant) -> None:

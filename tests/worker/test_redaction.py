@@ -96,6 +96,22 @@ def test_no_written_form_remains(value: str, way: str, before: str, after: str, 
     assert written not in Redactor([value]).text(data.decode())
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"a\/b+\"c\"&<d>'\u00e9",  # PHP's json_encode
+        r"a/b+\"c\"\u0026\u003cd\u003e'é",  # Go's json.Marshal
+        r"a/b\u002B\u0022c\u0022\u0026\u003Cd\u003E\u0027\u00E9",  # .NET's JsonSerializer
+    ],
+)
+def test_json_of_other_languages_is_known(written: str) -> None:
+    value = 'a/b+"c"&<d>\'é'
+    assert json.loads(f'"{written}"') == value
+    redactor = Redactor([value])
+    assert redactor.text(f'{{"key": "{written}"}}') == '{"key": "[redacted]"}'
+    assert redactor.text(as_json(f'{{"key": "{written}"}}')) == as_json('{"key": "[redacted]"}')
+
+
 @settings(deadline=None, max_examples=300)
 @given(values, st.sampled_from(list(IN_BASE64)), st.binary(max_size=9), st.binary(max_size=9), st.lists(st.integers(0)))
 def test_no_base64_remains(value: str, way: str, before: bytes, after: bytes, cuts: list[int]) -> None:
