@@ -49,6 +49,7 @@ select $1, served.turn + $2::int from served
 on conflict (organization_id) do update set next = greatest(turns.next, excluded.next - $2::int) + $2::int
 returning least(next - $2::int, 2147483647)::int
 """  # noqa: S608
+_GIVE_TURN_BACK = "update queue.turns set next = next - $2::int where organization_id = $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,12 @@ async def enqueue(transaction: Transaction, job: RunJob, attempts: int) -> int:
     return job_id
 
 
-async def cancel(transaction: Transaction, *job_ids: int) -> None:
-    """Take jobs out of the queue when the transaction commits, and tell the workers that hold them."""
+async def cancel(transaction: Transaction, organization_id: UUID, attempts: int, *job_ids: int) -> None:
+    """Take jobs out of the queue when the transaction commits, and tell the workers that hold them.
+
+    `attempts`: how many of theirs never began. They were no turn of their organization's.
+    """
+    await transaction.connection.execute(_GIVE_TURN_BACK, organization_id, attempts)
     queue = queries(AsyncpgDriver(transaction.connection))  # type: ignore[arg-type]
     await queue.mark_job_as_cancelled([JobId(job_id) for job_id in job_ids])
 

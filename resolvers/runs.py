@@ -172,6 +172,7 @@ async def cancel(tenant: Tenant, evaluation_run_id: str) -> EvaluationRun:
             runs.FINISH, run.id, RunStatus.CANCELLED, encode(no_estimate(run.attempt_count)), None, None
         )
         if job_ids := {job_id for trial in stopped if (job_id := trial.job_id or run.job_id)}:
-            await jobs.cancel(transaction, *job_ids)
+            unbegun = sum(trial.execution == 0 for trial in stopped)
+            await jobs.cancel(transaction, tenant.organization_id, unbegun, *job_ids)
     assert ended is not None
     return ended

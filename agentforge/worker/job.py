@@ -37,12 +37,14 @@ RETRY_DELAY = timedelta(seconds=2)
 class Executor:
     """Executes jobs in this process, at most `concurrency` attempts at a time over all of them.
 
+    `directory` takes the folders of attempts, `bundles` the environments of all workers.
     `worker` names this process in what it writes. `stopping` is set when no further attempt is to begin, and
     `handing_back` when those under way are to be given back to the queue.
     """
 
     pool: Pool
     directory: Path
+    bundles: Path
     concurrency: int
     worker: str
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -93,7 +95,7 @@ class Executor:
 
     async def _run(self, tenant: Tenant, run_job: RunJob, job: Job, context: Context) -> None:
         run_id = run_job.evaluation_run_id
-        plan = await start_run(tenant, run_id, job.id, self.directory / "bundles", self.keys, self.patiently)
+        plan = await start_run(tenant, run_id, job.id, self.bundles, self.keys, self.patiently)
         if plan is None:
             return
         waiting = [trial for trial in plan.trials if trial.status in TRIAL_OPEN]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import asyncpg
 import structlog
@@ -16,6 +17,7 @@ from pgqueuer.core.qm import QueueManager
 from pgqueuer.domain.errors import FailingListenerError
 
 from agentforge.settings import Settings
+from agentforge.worker.folders import attempts_folder
 from agentforge.worker.job import Executor
 from agentforge.worker.protection import gaps
 from agentforge.worker.sandbox import open_sandbox
@@ -52,6 +54,11 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
     """
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
+    with attempts_folder(directory) as attempts:
+        await _work(settings, url, supervisor, attempts, directory / "bundles")
+
+
+async def _work(settings: Settings, url: str, supervisor: int | None, directory: Path, bundles: Path) -> None:
     sandbox = await asyncio.to_thread(open_sandbox, settings)
     for gap in gaps(sandboxed=sandbox is not None):
         log.warning("protection_missing", reason=gap)
@@ -67,7 +74,9 @@ async def work(settings: Settings, url: str, *, supervisor: int | None = None) -
             # Each concurrent trial writes now and then; the queue needs a connection to listen and one to ask.
             async with open_pool(url, application_name="agentforge worker", max_size=settings.concurrency + 4) as pool:
                 began = True
-                executor = Executor(pool, directory, settings.concurrency, name, stopping, handing_back, keys, sandbox)
+                executor = Executor(
+                    pool, directory, bundles, settings.concurrency, name, stopping, handing_back, keys, sandbox
+                )
                 log.info("worker_started", worker=name, concurrency=settings.concurrency, directory=str(directory))
                 await _take_jobs(settings, pool, executor)
         except _DATABASE_GONE as error:

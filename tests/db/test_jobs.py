@@ -76,7 +76,7 @@ async def enqueue_and_undo(tenant: Tenant, job: RunJob) -> None:
 
 async def cancel_and_undo(tenant: Tenant, job_id: int) -> None:
     async with tenant.transaction() as transaction:
-        await jobs.cancel(transaction, job_id)
+        await jobs.cancel(transaction, tenant.organization_id, 1, job_id)
         raise _UndoError
 
 
@@ -95,7 +95,7 @@ async def test_a_rolled_back_transaction_leaves_the_queue_alone(
 async def test_a_cancelled_job_is_gone(acme: Tenant, pool: Pool, administrator: Connection, job: RunJob) -> None:
     job_id = await enqueue(acme, job)
     async with acme.transaction() as transaction:
-        await jobs.cancel(transaction, job_id)
+        await jobs.cancel(transaction, acme.organization_id, 1, job_id)
     assert await administrator.fetch(QUEUE) == []
     assert await take(jobs.queue_manager(pool)) == []
 
@@ -235,3 +235,16 @@ async def test_an_organization_that_was_away_saves_no_turns(acme: Tenant, rival:
         await enqueue(acme, RunJob(acme.organization_id, uuid4()))
     served = [(await take_one(manager))[1] for _ in range(10)]
     assert abs(served.count(acme.organization_id) - served.count(rival.organization_id)) <= 2
+
+
+async def test_what_was_cancelled_before_it_began_cost_no_turn(acme: Tenant, rival: Tenant, pool: Pool) -> None:
+    await enqueue(rival, RunJob(rival.organization_id, uuid4()))
+    for _ in range(20):
+        job_id = await enqueue(acme, RunJob(acme.organization_id, uuid4()), attempts=8)
+        async with acme.transaction() as transaction:
+            await jobs.cancel(transaction, acme.organization_id, 8, job_id)
+    for _ in range(4):
+        await enqueue(rival, RunJob(rival.organization_id, uuid4()))
+    single = await enqueue(acme, RunJob(acme.organization_id, uuid4()))
+    manager = jobs.queue_manager(pool)
+    assert single in [(await take_one(manager))[0] for _ in range(2)]

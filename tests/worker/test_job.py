@@ -70,7 +70,8 @@ async def working(
     """A worker in this process; with `drain` the block ends when the queue is empty."""
     await asyncio.to_thread((folder / "bundles").mkdir, parents=True)
     async with asyncpg.create_pool(database.app, min_size=1, max_size=8) as pool:
-        manager, executor = queue_manager(pool), Executor(pool, folder, concurrency=2, worker="tests", keys=keys)
+        manager = queue_manager(pool)
+        executor = Executor(pool, folder, folder / "bundles", concurrency=2, worker="tests", keys=keys)
         manager.entrypoint(ENTRYPOINT, accepts_context=True)(executor)
         serving = asyncio.create_task(
             manager.run(
