@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from agentforge.worker.folders import attempts_folder
-from tests.worker.test_lost_workers import SECONDS, Scene, eventually, scene
+from tests.worker.scenes import SECONDS, Scene, eventually, scene
 
 __all__ = ["scene"]
 

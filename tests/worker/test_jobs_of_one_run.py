@@ -2,10 +2,10 @@
 
 from db import executions
 from resolvers.additions import add_attempts
-from tests.worker import test_lost_workers
-from tests.worker.test_lost_workers import Scene, eventually
+from tests.worker import scenes
+from tests.worker.scenes import Scene, eventually
 
-scene = test_lost_workers.scene
+scene = scenes.scene
 
 
 async def test_what_another_job_runs_is_not_taken_for_lost(scene: Scene) -> None:

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.db.conftest import Connection
-from tests.worker.test_lost_workers import SECONDS, Scene, scene
+from tests.worker.scenes import SECONDS, Scene, scene
 
 __all__ = ["scene"]
 
