@@ -15,7 +15,7 @@ from agentforge.settings import Settings
 from db.changes import listen
 from db.pool import open_pool
 from schema.limits import MOST_BYTES
-from streaming.lines import MOST_STREAMS
+from streaming.lines import MOST_CONNECTIONS
 
 #: How long answers under way may take once the service is told to stop.
 _GRACE_SECONDS = 5
@@ -93,7 +93,7 @@ async def running_api(
             statement_seconds=settings.statement_seconds,
         ) as pool,
         # Of their own, so that exports cannot keep the graph waiting.
-        open_pool(database_url, application_name="agentforge export", max_size=MOST_STREAMS) as exports,
+        open_pool(database_url, application_name="agentforge export", max_size=MOST_CONNECTIONS) as exports,
         listen(database_url) as changes,
         serving(build(pool, exports, changes, settings), listener) as task,
     ):

@@ -798,6 +798,34 @@ ALTER TABLE ONLY public.execution_steps FORCE ROW LEVEL SECURITY;
 
 
 --
+-- Name: export_audits; Type: TABLE; Schema: public; Owner: -
+--
+
+CREATE TABLE public.export_audits (
+    organization_id uuid DEFAULT public.current_organization_id() NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    actor_id uuid NOT NULL,
+    actor text NOT NULL,
+    actor_role text NOT NULL,
+    is_token boolean NOT NULL,
+    kind text NOT NULL,
+    format text NOT NULL,
+    filters json NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    outcome text DEFAULT 'started'::text NOT NULL,
+    line_count bigint DEFAULT 0 NOT NULL,
+    byte_count bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT export_audits_byte_count_check CHECK ((byte_count >= 0)),
+    CONSTRAINT export_audits_check CHECK (((outcome = 'started'::text) = (ended_at IS NULL))),
+    CONSTRAINT export_audits_line_count_check CHECK ((line_count >= 0)),
+    CONSTRAINT export_audits_outcome_check CHECK ((outcome = ANY (ARRAY['started'::text, 'completed'::text, 'left'::text, 'failed'::text, 'refused'::text])))
+);
+
+ALTER TABLE ONLY public.export_audits FORCE ROW LEVEL SECURITY;
+
+
+--
 -- Name: idempotency_keys; Type: TABLE; Schema: public; Owner: -
 --
 
@@ -1044,6 +1072,14 @@ ALTER TABLE ONLY public.evaluator_configurations
 
 ALTER TABLE ONLY public.execution_steps
     ADD CONSTRAINT execution_steps_pkey PRIMARY KEY (organization_id, evaluation_trial_id, execution, first_position);
+
+
+--
+-- Name: export_audits export_audits_pkey; Type: CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.export_audits
+    ADD CONSTRAINT export_audits_pkey PRIMARY KEY (organization_id, id);
 
 
 --
@@ -1377,6 +1413,15 @@ CREATE TRIGGER keep_execution AFTER UPDATE OF status, execution, trajectory_arti
 
 
 --
+-- Name: export_audits keep_outcome; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER keep_outcome BEFORE UPDATE ON public.export_audits FOR EACH ROW WHEN ((old.ended_at IS NOT NULL)) EXECUTE FUNCTION public.refuse_overwriting();
+
+ALTER TABLE public.export_audits ENABLE ALWAYS TRIGGER keep_outcome;
+
+
+--
 -- Name: trial_executions keep_outcome; Type: TRIGGER; Schema: public; Owner: -
 --
 
@@ -1564,6 +1609,14 @@ ALTER TABLE ONLY public.evaluator_configurations
 
 ALTER TABLE ONLY public.execution_steps
     ADD CONSTRAINT execution_steps_organization_id_evaluation_trial_id_execut_fkey FOREIGN KEY (organization_id, evaluation_trial_id, execution) REFERENCES public.trial_executions(organization_id, evaluation_trial_id, execution);
+
+
+--
+-- Name: export_audits export_audits_organization_id_fkey; Type: FK CONSTRAINT; Schema: public; Owner: -
+--
+
+ALTER TABLE ONLY public.export_audits
+    ADD CONSTRAINT export_audits_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 
 
 --
@@ -1794,6 +1847,12 @@ ALTER TABLE public.evaluator_configurations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.execution_steps ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: export_audits; Type: ROW SECURITY; Schema: public; Owner: -
+--
+
+ALTER TABLE public.export_audits ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: idempotency_keys; Type: ROW SECURITY; Schema: public; Owner: -
 --
 
@@ -1926,6 +1985,13 @@ CREATE POLICY tenant ON public.evaluator_configurations TO agentforge_app USING 
 --
 
 CREATE POLICY tenant ON public.execution_steps TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
+
+
+--
+-- Name: export_audits tenant; Type: POLICY; Schema: public; Owner: -
+--
+
+CREATE POLICY tenant ON public.export_audits TO agentforge_app USING ((organization_id = ( SELECT (NULLIF(current_setting('agentforge.organization_id'::text, true), ''::text))::uuid AS "nullif")));
 
 
 --
@@ -2622,6 +2688,41 @@ GRANT SELECT,INSERT ON TABLE public.evaluator_configurations TO agentforge_app;
 --
 
 GRANT SELECT,INSERT,DELETE ON TABLE public.execution_steps TO agentforge_app;
+
+
+--
+-- Name: TABLE export_audits; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE public.export_audits TO agentforge_app;
+
+
+--
+-- Name: COLUMN export_audits.ended_at; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(ended_at) ON TABLE public.export_audits TO agentforge_app;
+
+
+--
+-- Name: COLUMN export_audits.outcome; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(outcome) ON TABLE public.export_audits TO agentforge_app;
+
+
+--
+-- Name: COLUMN export_audits.line_count; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(line_count) ON TABLE public.export_audits TO agentforge_app;
+
+
+--
+-- Name: COLUMN export_audits.byte_count; Type: ACL; Schema: public; Owner: -
+--
+
+GRANT UPDATE(byte_count) ON TABLE public.export_audits TO agentforge_app;
 
 
 --

@@ -13,8 +13,9 @@ from resolvers.ids import parse_id
 from resolvers.loaders import MEMBER, ORGANIZATION, SECRET, TOKEN
 from schema.change import OWNERS, Repeatable, change
 from schema.info import Info
+from schema.member_role import MemberRole
 from schema.problems import Conflict, Forbidden, InvalidInput, NotFound
-from schema.viewer import ApiToken, Member, MemberRole, NewToken, Organization, Secret
+from schema.viewer import ApiToken, Member, NewToken, Organization, Secret
 
 MemberResult = Annotated[Member | InvalidInput | Conflict | Forbidden, strawberry.union("MemberResult")]
 RemoveMemberResult = Annotated[

@@ -14,8 +14,8 @@ from resolvers.context import Context
 from resolvers.idempotency import Key, Once, check_key, once
 from resolvers.loaders import One
 from schema.info import Info
+from schema.member_role import MemberRole
 from schema.problems import problem_of
-from schema.viewer import MemberRole
 
 EDITORS: Final = (MemberRole.OWNER, MemberRole.MEMBER)
 OWNERS: Final = (MemberRole.OWNER,)

@@ -35,8 +35,8 @@ from schema.encoding import encode_json
 from schema.graph import graph
 from schema.leaving import WhileConnected
 from schema.limits import MOST_NESTING, MOST_OPERATIONS
+from schema.member_role import MemberRole
 from schema.persisted import PersistedQueries, PersistedQueryError
-from schema.viewer import MemberRole
 from schema.websocket import Operations, TextFrames
 
 #: Answers of compiled operations made at a time for one organization, whose slow statements hold up no other. More only

@@ -11,7 +11,8 @@ from db import rollouts
 from db.rollouts import RolloutKind
 from resolvers.loaders import ROLLOUT, RUN, TRIAL, VERSION
 from resolvers.pages import Listing
-from resolvers.rollouts import ExportKind, RolloutFilter, newest
+from resolvers.rollouts import RolloutFilter, newest
+from schema.export_kind import ExportKind
 from schema.filters import filter_id, moment
 from schema.node import Node
 from schema.run import EvaluationRun
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from schema.version import EnvironmentVersion
 
 strawberry.enum(RolloutKind)
-strawberry.enum(ExportKind, name="RolloutExportKind")
 
 
 @strawberry.input(name="RolloutFilter")

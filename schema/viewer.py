@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
 from typing import Self
 
 import strawberry
@@ -11,23 +10,17 @@ from db import accounts, secrets
 from db import members as member_rows
 from db.accounts import Identity
 from db.errors import ForbiddenError
-from resolvers import members
+from resolvers import export_audits, members
 from resolvers.accounts import newest_tokens
 from resolvers.loaders import ORGANIZATION
 from resolvers.pages import fetch
 from resolvers.secrets import newest as newest_secrets
 from schema.connection import Connection, connection
+from schema.export_audit import ExportAudit
 from schema.info import Info
+from schema.member_role import MemberRole
 from schema.node import Node
 from schema.sources import OverRow, listed
-
-
-@strawberry.enum
-class MemberRole(Enum):
-    OWNER = "owner"
-    MEMBER = "member"
-    VIEWER = "viewer"
-    WORKER = "worker"
 
 
 @strawberry.type(description="A person in the organization.")
@@ -96,6 +89,14 @@ class Organization(OverRow, Node):
         if info.context.identity.role != MemberRole.OWNER.value:
             raise ForbiddenError("Only an owner may see the secrets.")
         return connection(await fetch(info.context, newest_secrets(first, after)))
+
+    @strawberry.field(description="Every export there was, and who asked for it. For owners.")
+    async def export_audits(
+        self, info: Info, first: int | None = None, after: str | None = None
+    ) -> Connection[ExportAudit]:
+        if info.context.identity.role != MemberRole.OWNER.value:
+            raise ForbiddenError("Only an owner may see who exported what.")
+        return connection(await fetch(info.context, export_audits.newest(first, after)))
 
 
 @strawberry.type

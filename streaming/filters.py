@@ -45,6 +45,19 @@ class ExportFilters:
         of_kind = () if self.kind is ExportKind.PREFERENCE else (self.kind,)
         return (*matches, self.after, self.limit, *of_kind)
 
+    def given(self) -> dict[str, str]:
+        """What an export asked for besides its kind and format, by the names of the parameters."""
+        values = {
+            "limit": self.limit,
+            "environmentVersionId": self.environment_version_id,
+            "evaluationRunId": self.evaluation_run_id,
+            "since": self.since and self.since.isoformat(),
+            "until": self.until and self.until.isoformat(),
+            "after": self.after,
+            "manifest": "true" if self.manifest else None,
+        }
+        return {name: str(value) for name, value in values.items() if value is not None}
+
 
 def _count(text: str) -> int:
     # int() would take "1_000", " 5" and digits of other scripts too.

@@ -2,29 +2,30 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import orjson
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from db import exports
+from db.accounts import Identity
 from db.tenant import Tenant, Transaction
+from resolvers.export_audits import Audit, start
 from resolvers.rollouts import ExportKind
-from streaming.encodings import ENCODERS, Encoder, choose_encoding
+from streaming.audited import Audited, outcome_of
+from streaming.body import Body
+from streaming.encodings import ENCODERS, choose_encoding
 from streaming.filters import ExportFilters
-
-CHUNK_BYTES = 64 * 1024
-
-# A client that takes nothing for so long loses its stream, or it would hold a connection of the pool for good.
-STALL_SECONDS = 60.0
 
 #: At a time in one process; each holds a connection of a pool of their own for as long as its client takes.
 MOST_STREAMS = 8
+#: Of that pool: some more, so that no export waits for another to be written into the audit.
+MOST_CONNECTIONS = MOST_STREAMS + 2
 RETRY_SECONDS = 5
 _places = list(range(MOST_STREAMS))
 
@@ -33,58 +34,6 @@ _SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 PLAN = "; ".join(
     f"SET LOCAL enable_{kind} = off" for kind in ("seqscan", "bitmapscan", "hashjoin", "mergejoin", "sort")
 )
-
-
-@dataclass(slots=True)
-class _Body:
-    """Sends lines in chunks, and the start of the response right before the first of them.
-
-    `digest` takes all bytes as they are before they are encoded.
-    """
-
-    send: Send
-    headers: Headers
-    encoder: Encoder
-    digest: "hashlib._Hash | None" = None
-    count: int = 0
-    started: bool = False
-    pieces: list[bytes] = field(default_factory=list)
-    size: int = 0
-
-    async def add(self, lines: bytes, count: int) -> None:
-        self.pieces.append(lines)
-        self.size += len(lines)
-        self.count += count
-        if self.size >= CHUNK_BYTES:
-            await self._write(await self._encoded(), more=True)
-
-    async def finish(self, last_line: Callable[[], bytes] = bytes) -> None:
-        """Ends the response; `last_line` is asked for once all others have been taken into the digest."""
-        rest = await self._encoded()
-        await self._write(rest + self.encoder.add(last_line()) + self.encoder.finish(), more=False)
-
-    async def _encoded(self) -> bytes:
-        chunk = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-        self.pieces.clear()
-        self.size = 0
-        if self.digest is None and self.encoder.is_identity:
-            return chunk
-        return await asyncio.to_thread(self._work, chunk)
-
-    def _work(self, chunk: bytes) -> bytes:
-        if self.digest is not None:
-            self.digest.update(chunk)
-        return self.encoder.add(chunk)
-
-    async def _write(self, chunk: bytes, *, more: bool) -> None:
-        if not self.started:
-            self.started = True
-            await self._send({"type": "http.response.start", "status": 200, "headers": self.headers.raw})
-        await self._send({"type": "http.response.body", "body": chunk, "more_body": more})
-
-    async def _send(self, message: Message) -> None:
-        async with asyncio.timeout(STALL_SECONDS):
-            await self.send(message)
 
 
 @contextmanager
@@ -115,6 +64,7 @@ class LineResponse:
     """
 
     tenant: Tenant
+    identity: Identity
     filters: ExportFilters
     headers: Mapping[str, str]
 
@@ -123,29 +73,38 @@ class LineResponse:
             await self._stream(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        audited = None if scope["method"] == "HEAD" else Audited(asyncio.create_task(self._start()))
         # Tasks and no anyio scope: that one cancels again and again, also the rollback.
-        sending = asyncio.create_task(self._send_all(scope, send))
+        sending = asyncio.create_task(self._send_all(scope, send, audited))
         leaving = asyncio.create_task(_until_disconnected(receive))
         try:
             await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            has_left = leaving.done()
             sending.cancel()
             leaving.cancel()
             await asyncio.wait((sending, leaving))
+            if audited:
+                await asyncio.shield(asyncio.create_task(audited.finish(outcome_of(sending, has_left=has_left))))
         if not sending.cancelled():
             sending.result()
 
-    async def _send_all(self, scope: Scope, send: Send) -> None:
+    async def _start(self) -> Audit:
+        format_ = "preference-pair" if self.filters.kind is ExportKind.PREFERENCE else "atif-shaped"
+        return await start(self.tenant, self.identity, self.filters.kind, format_, self.filters.given())
+
+    async def _send_all(self, scope: Scope, send: Send, audited: Audited | None) -> None:
         name = choose_encoding(Headers(scope=scope).get("accept-encoding", ""))
         headers = MutableHeaders({**self.headers, "Vary": "Accept-Encoding"})
         if name != "identity":
             headers["Content-Encoding"] = name
-        if scope["method"] == "HEAD":
+        if audited is None:
             headers["X-Rollout-Count"] = str(await self._count())
-            await _Body(send, headers, ENCODERS["identity"]()).finish()
+            await send({"type": "http.response.start", "status": 200, "headers": headers.raw})
+            await send({"type": "http.response.body", "body": b""})
             return
         digest = hashlib.sha256() if self.filters.manifest else None
-        body = _Body(send, headers, ENCODERS[name](), digest)
+        body = Body(send, headers, ENCODERS[name](), audited, digest)
         async with self.tenant.transaction(f"{_SNAPSHOT}; {PLAN}", unlimited=True) as transaction:
             taken_at = await _snapshot(transaction) if digest else ""
             query = exports.PREFERENCES if self.filters.kind is ExportKind.PREFERENCE else exports.ROLLOUTS

@@ -72,7 +72,7 @@ async def export_rollouts(request: Request) -> LineResponse:
     filters = parse_filters(request.query_params)
     headers = {"Content-Type": "application/x-ndjson", **_attachment(filters.kind.filename)}
     tenant = Tenant(request.app.state.exports, _tenant(request).organization_id)
-    return LineResponse(tenant, filters, headers)
+    return LineResponse(tenant, request.state.identity, filters, headers)
 
 
 async def rollout(request: Request) -> Response:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from db import accounts, bundles, environments, executions, idempotency, runs, secrets, trials, versions
+from db import accounts, bundles, environments, executions, export_audits, idempotency, runs, secrets, trials, versions
 from db.runs import EvaluationRun
 from db.tenant import Tenant, fetch_before_organization
 from db.trials import EvaluationTrial
@@ -33,6 +33,7 @@ class Contents:
     run: EvaluationRun
     trial: EvaluationTrial
     file_id: UUID
+    audit_id: UUID
     open_run: EvaluationRun
     queued_trial: EvaluationTrial
     running_trial: EvaluationTrial
@@ -80,6 +81,8 @@ async def populate(tenant: Tenant, name: str) -> Contents:
         assert trial.trajectory_artifact_id
         file_id, _ = await leave_files(transaction, trial.trajectory_artifact_id)
         (secret,) = await transaction.fetch(secrets.PUT, "API_KEY", name.encode(), user_id)
+        who = (user_id, f"person@{name}.example", "owner")
+        (audit,) = await transaction.fetch(export_audits.START, *who, "all", "atif-shaped", "[]")
     async with tenant.transaction() as transaction:
         (running_trial,) = await transaction.fetch(trials.CLAIM, waiting.id, 0, "worker", None)
         await transaction.fetch(executions.RECORD, waiting.id, 1, 1, 1, json.dumps([step(1)]))
@@ -95,6 +98,7 @@ async def populate(tenant: Tenant, name: str) -> Contents:
         run=run,
         trial=trial,
         file_id=file_id,
+        audit_id=audit.id,
         open_run=open_run,
         queued_trial=queued_trial,
         running_trial=running_trial,

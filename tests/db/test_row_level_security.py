@@ -127,6 +127,7 @@ async def test_foreign_keys_between_tenant_tables_carry_the_organization(
         "bundles",
         "environments",
         "evaluator_configurations",
+        "export_audits",
         "idempotency_keys",
         "memberships",
         "secrets",

@@ -15,6 +15,7 @@ from db import (
     configurations,
     environments,
     executions,
+    export_audits,
     exports,
     members,
     nodes,
@@ -138,6 +139,7 @@ async def test_another_organization_s_runs_and_trials_are_out_of_reach(
         (executions.RECORD, [running.id, running.execution, 2, 1, "[]"]),
         (accounts.REVOKE_TOKEN, [ours.token_id]),
         (secrets.SEAL_AGAIN, [ours.secret_id, b"another"]),
+        (export_audits.FINISH, [ours.audit_id, "completed", 0, 0]),
     ]
     for query, arguments in attempts:
         async with rival.transaction() as transaction:
@@ -186,6 +188,7 @@ def reads(ours: Contents) -> list[Statement]:
         (artifact_files.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
         (artifact_files.CONTENT, [ours.trial.trajectory_artifact_id, ours.file_id]),
         (atif_verdicts.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
+        (export_audits.PAGE, [None, 10]),
         (exports.ROLLOUTS, [*[None] * 6, "all"]),
         (members.BY_EMAIL, ["person@acme.example"]),
         (members.BY_IDS, [[ours.user_id]]),

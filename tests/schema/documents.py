@@ -67,6 +67,9 @@ ADMINISTRATION = """{ viewer { organization {
   members { totalCount edges { node { id email role createdAt } } }
   apiTokens { totalCount edges { node { id name role createdAt expiresAt revokedAt secret } } }
   secrets { totalCount edges { node { id name createdAt updatedAt updatedBy } } }
+  exportAudits { totalCount edges { node {
+    id actorId actor actorRole isToken kind format filters { name value } startedAt endedAt outcome lines bytes
+  } } }
 } } }"""
 
 ALL = (TRIALS, RUNS, ROLLOUTS, ENVIRONMENTS, REPORTS, CONFIGURATIONS, BY_ID, COMPARISON, ADMINISTRATION)

@@ -6,6 +6,7 @@ import asyncpg
 import httpx
 import pytest
 
+from db.accounts import Identity
 from db.embedded import DatabaseUrls
 from db.tenant import Tenant
 from tests.streaming.web import Client, application
@@ -13,8 +14,8 @@ from tests.streaming.web import Client, application
 
 @pytest.fixture
 def client() -> Client:
-    def make(tenant: Tenant, role: str = "member") -> httpx.AsyncClient:
-        transport = httpx.ASGITransport(application(tenant, role), raise_app_exceptions=False)
+    def make(tenant: Tenant, role: str = "member", identity: Identity | None = None) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(application(tenant, role, identity), raise_app_exceptions=False)
         return httpx.AsyncClient(
             transport=transport, base_url="http://agentforge", headers={"Accept-Encoding": "identity"}
         )

@@ -12,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from db.tenant import Tenant
+from streaming import body as body_module
 from streaming import lines as lines_module
 from tests.streaming.rows import create_many
 from tests.streaming.web import Client, Counted, application, serve
@@ -101,7 +102,7 @@ async def test_a_client_that_leaves_frees_its_connection(acme: Tenant, administr
 async def test_a_client_that_takes_nothing_loses_its_stream(
     acme: Tenant, administrator: Administrator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines_module, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(body_module, "STALL_SECONDS", 0.2)
     await create_many(acme, 400, 64_000)
     async with export(Counted(application(acme))) as chunks:
         await anext(chunks)

@@ -27,10 +27,10 @@ Client = Callable[..., httpx.AsyncClient]
 class SignedIn:
     """Stands in for authentication, which has set these when a request comes here."""
 
-    def __init__(self, app: ASGIApp, tenant: Tenant, role: str) -> None:
+    def __init__(self, app: ASGIApp, tenant: Tenant, identity: Identity) -> None:
         self.app = app
         self.tenant = tenant
-        self.identity = Identity(tenant.organization_id, uuid4(), None, role)
+        self.identity = identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -38,11 +38,13 @@ class SignedIn:
         await self.app(scope, receive, send)
 
 
-def application(tenant: Tenant, role: str = "member") -> Starlette:
+def application(tenant: Tenant, role: str = "member", identity: Identity | None = None) -> Starlette:
+    """For a token with the role that is stored nowhere, or for `identity`."""
+    identity = identity or Identity(tenant.organization_id, uuid4(), None, role)
     app = Starlette(
         routes=routes,
         exception_handlers=exception_handlers,
-        middleware=[Middleware(SignedIn, tenant, role)],
+        middleware=[Middleware(SignedIn, tenant, identity)],
     )
     app.state.exports = tenant.pool
     return app
