@@ -1,5 +1,6 @@
 """The only column of a statement as lines, by COPY: the fastest way out of PostgreSQL, at the reader's pace."""
 
+import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -88,7 +89,7 @@ def _joined(values: list[memoryview]) -> bytes:
 def inlined(text: str, arguments: Sequence[object]) -> str:
     """The statement with its arguments in their places, as COPY takes none.
 
-    Ids, moments, whole numbers, names of our own and null only; raises TypeError for all else.
+    Ids, moments, finite numbers, names of our own and null only; raises TypeError for all else.
     """
     whole = text.rstrip().removesuffix(";")
     return re.sub(r"\$(\d+)", lambda match: _literal(arguments[int(match[1]) - 1]), whole)
@@ -107,4 +108,6 @@ def _literal(value: object) -> str:
         return f"'{value}'"
     if isinstance(value, int):
         return f"({int(value)})"
+    if isinstance(value, float) and math.isfinite(value):
+        return f"'{float(value)!r}'::double precision"
     raise TypeError(f"{type(value).__name__} has no place in a COPY")

@@ -8,8 +8,8 @@
 -- fragment: chosen
 -- Newest first, below the id $5. The limit, also a null one, keeps this step apart: rows are put in order while they
 -- hold no steps.
-  select rollout.id, rollout.evaluation_trial_id, rollout.execution, rollout.evaluation_run_id, rollout.seed,
-    rollout.reward
+  select rollout.id, rollout.evaluation_trial_id, rollout.execution, rollout.evaluation_run_id,
+    rollout.environment_version_id, rollout.seed, rollout.reward
   from rollouts rollout
   where ($5::uuid is null or rollout.id < $5)
     and ($7::text = 'all'
@@ -48,6 +48,93 @@ left join lateral (
   offset 0
 ) artifact on true
 order by rollout.id desc;
+
+-- fragment: recorded_row
+-- A row to be made a line of: an array of the facts of its line as text, of what it was made with, and of its steps.
+concat(
+    '[', to_json(concat(
+      '"rolloutId":"', rollout.id,
+      '","seed":', rollout.seed,
+      ',"reward":', coalesce(rollout.reward::text, 'null'),
+      ',"evaluationRunId":"', rollout.evaluation_run_id, '"'
+    )),
+    ',"', rollout.environment_version_id,
+    '",', trial.attempt, ',', rollout.execution,
+    ',', to_json(configuration.name), ',"', configuration.id,
+    '",', coalesce(version.task::text, 'null'),
+    ',', coalesce(artifact.steps::text, '[]'), ']'
+  )
+
+-- fragment: recorded_from
+from (
+-- include: chosen
+-- include: matches
+  order by rollout.id desc
+  limit $6::bigint
+) rollout
+-- "offset 0" keeps each of these a look-up by its id.
+left join lateral (
+  select trial.attempt from evaluation_trials trial where trial.id = rollout.evaluation_trial_id offset 0
+) trial on true
+left join lateral (
+  select version.manifest -> 'task' as task
+  from environment_versions version where version.id = rollout.environment_version_id
+  offset 0
+) version on true
+left join lateral (
+  select run.evaluator_configuration_id as id from evaluation_runs run where run.id = rollout.evaluation_run_id offset 0
+) run on true
+left join lateral (
+  select configuration.id, configuration.name
+  from evaluator_configurations configuration where configuration.id = run.id
+  offset 0
+) configuration on true
+left join lateral (
+  select artifact.id, artifact.steps, artifact.agent_trajectory
+  from trajectory_artifacts artifact
+  where artifact.evaluation_trial_id = rollout.evaluation_trial_id and artifact.execution = rollout.execution
+  offset 0
+) artifact on true
+
+-- name: recorded
+select
+-- include: recorded_row
+as line
+-- include: recorded_from
+order by rollout.id desc;
+
+-- name: atif
+-- An object is a line: with a valid document that the agent left, as it is. An array is to be made one.
+select case when own.document is null then
+-- include: recorded_row
+else concat(
+  '{"schemaVersion":1,"privacyClass":"PRIVATE","format":"atif","rolloutId":"', rollout.id,
+  '","seed":', rollout.seed,
+  ',"reward":', coalesce(rollout.reward::text, 'null'),
+  ',"evaluationRunId":"', rollout.evaluation_run_id,
+  '","trajectory":', own.document, '}'
+) end as line
+-- include: recorded_from
+left join lateral (
+  select convert_from(artifact.agent_trajectory, 'UTF8') as document
+  from atif_verdicts verdict
+  where verdict.trajectory_artifact_id = artifact.id and verdict.valid and verdict.is_json
+    and artifact.agent_trajectory is not null
+  offset 0
+) own on true
+order by rollout.id desc;
+
+-- name: count_without_steps
+select count(*) as lines
+from (
+-- include: chosen
+-- include: matches
+  order by rollout.id desc
+  limit $6::bigint
+) rollout
+left join trajectory_artifacts artifact
+  on artifact.evaluation_trial_id = rollout.evaluation_trial_id and artifact.execution = rollout.execution
+where coalesce(artifact.step_count, 0) = 0;
 
 -- name: count_rollouts
 select count(*) as lines
@@ -117,6 +204,111 @@ where best.reward > worst.reward and ($5::uuid is null or version.id < $5)
 order by version.id desc
 limit $6::bigint
 ) pair;
+
+-- fragment: pair
+-- As `recorded_row`, with the steps of both.
+concat(
+    '[', to_json(concat(
+      '"pairId":"', best.id, ':', worst.id,
+      '","environmentVersionId":"', version.id,
+      '","chosenRolloutId":"', best.id,
+      '","rejectedRolloutId":"', worst.id,
+      '","chosenReward":', best.reward,
+      ',"rejectedReward":', worst.reward
+    )),
+    ',', coalesce((version.manifest -> 'task')::text, 'null'),
+    ',', coalesce(chosen.steps::text, '[]'),
+    ',', coalesce(refused.steps::text, '[]'), ']'
+  ) as line
+
+-- fragment: steps_of_both
+left join lateral (
+  select artifact.steps from trajectory_artifacts artifact
+  where artifact.evaluation_trial_id = best.evaluation_trial_id and artifact.execution = best.execution
+  offset 0
+) chosen on true
+left join lateral (
+  select artifact.steps from trajectory_artifacts artifact
+  where artifact.evaluation_trial_id = worst.evaluation_trial_id and artifact.execution = worst.execution
+  offset 0
+) refused on true
+
+-- name: pairs_extreme
+-- The pairs of `preferences`.
+select
+-- include: pair
+from environment_versions version
+cross join lateral (
+  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
+  from rollouts rollout
+  where rollout.environment_version_id = version.id and rollout.reward is not null
+    and
+-- include: matches
+  order by rollout.reward desc, rollout.id desc
+  limit 1
+) best
+cross join lateral (
+  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
+  from rollouts rollout
+  where rollout.environment_version_id = version.id and rollout.reward is not null
+    and
+-- include: matches
+  order by rollout.reward, rollout.id
+  limit 1
+) worst
+-- include: steps_of_both
+where best.reward > worst.reward and ($5::uuid is null or version.id < $5)
+order by version.id desc
+limit $6::bigint;
+
+-- name: pairs_all
+-- Of each version the $8 pairs of different rewards that are furthest apart, by $7 at least; put in order while they
+-- hold no steps.
+select
+-- include: pair
+from (
+  select version.id as version_id, pair.best_id, pair.worst_id, pair.margin
+  from environment_versions version
+  cross join lateral (
+    select high.id as best_id, low.id as worst_id, high.reward - low.reward as margin
+    from (
+      select rollout.id, rollout.reward from rollouts rollout
+      where rollout.environment_version_id = version.id and rollout.reward is not null
+        and
+-- include: matches
+      order by rollout.reward desc, rollout.id desc
+      offset 0
+    ) high
+    join (
+      select rollout.id, rollout.reward from rollouts rollout
+      where rollout.environment_version_id = version.id and rollout.reward is not null
+        and
+-- include: matches
+      order by rollout.reward, rollout.id
+      offset 0
+    ) low on high.reward > low.reward and high.reward - low.reward >= $7::double precision
+    order by 3 desc, 1 desc, 2
+    limit $8::bigint
+  ) pair
+  where $5::uuid is null or version.id < $5
+  order by version.id desc, pair.margin desc, pair.best_id desc, pair.worst_id
+  limit $6::bigint
+) pair
+cross join lateral (
+  select version.id, version.manifest from environment_versions version where version.id = pair.version_id offset 0
+) version
+cross join lateral (
+  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
+  from rollouts rollout where rollout.id = pair.best_id
+  offset 0
+) best
+cross join lateral (
+  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
+  from rollouts rollout where rollout.id = pair.worst_id
+  offset 0
+) worst
+-- include: steps_of_both
+order by pair.version_id desc, pair.margin desc, pair.best_id desc, pair.worst_id;
 
 -- name: rollout
 select concat(

@@ -63,12 +63,14 @@ def blocks(file: str) -> Blocks:
     _, *parts = _BLOCK.split(files("db").joinpath(f"{file}.sql").read_text("utf-8"))
     for kind, name, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         found[kind][name] = text
-    fragments = found["fragment"]
-    statements = {
-        name: _INCLUDE.sub(lambda include: fragments[include[2]].rstrip("\n") + "\n", text)
-        for name, text in found["name"].items()
-    }
-    return Blocks(statements, fragments)
+    fragments: dict[str, str] = {}
+
+    def included(text: str) -> str:
+        return _INCLUDE.sub(lambda include: fragments[include[2]].rstrip("\n") + "\n", text)
+
+    for name, text in found["fragment"].items():
+        fragments[name] = included(text)  # those before it are in place
+    return Blocks({name: included(text) for name, text in found["name"].items()}, fragments)
 
 
 def query(name: str, row: type[Row]) -> Query[Row]:

@@ -21,7 +21,28 @@ class ExportKind(StrEnum):
 
     @property
     def filename(self) -> str:
-        return "agentforge-preferences.jsonl" if self is ExportKind.PREFERENCE else f"agentforge-rollouts-{self}.jsonl"
+        return self.filename_of(self.formats[0])
+
+    @property
+    def formats(self) -> "tuple[ExportFormat, ...]":
+        """Those of its lines, the default first."""
+        if self is ExportKind.PREFERENCE:
+            return (ExportFormat.PREFERENCE_PAIR, ExportFormat.TRL)
+        return (ExportFormat.ATIF_SHAPED, ExportFormat.ATIF, ExportFormat.OPENAI_MESSAGES)
+
+    def filename_of(self, format_: "ExportFormat") -> str:
+        name = "agentforge-preferences" if self is ExportKind.PREFERENCE else f"agentforge-rollouts-{self}"
+        return f"{name}.jsonl" if format_ is self.formats[0] else f"{name}-{format_}.jsonl"
+
+
+class ExportFormat(StrEnum):
+    """What a line is like."""
+
+    ATIF_SHAPED = "atif-shaped"
+    ATIF = "atif"
+    OPENAI_MESSAGES = "openai-messages"
+    PREFERENCE_PAIR = "preference-pair"
+    TRL = "trl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,13 +15,18 @@ from starlette.types import Receive, Scope, Send
 
 from db import exports
 from db.accounts import Identity
+from db.copying import LineSink
+from db.exports import LineCount
+from db.query import Query
 from db.tenant import Tenant, Transaction
 from resolvers.export_audits import Audit, start
-from resolvers.rollouts import ExportKind
 from streaming.audited import Audited, outcome_of
 from streaming.body import Body
+from streaming.conversion import Converted
 from streaming.encodings import ENCODERS, choose_encoding
 from streaming.filters import ExportFilters
+from streaming.formats import refuse_what_is_lost, source_of
+from streaming.recorded import Reason
 
 #: At a time in one process; each holds a connection of a pool of their own for as long as its client takes.
 MOST_STREAMS = 8
@@ -60,7 +66,7 @@ class LineResponse:
 
     A failure before the first chunk can still become a problem response. A later one is raised through the
     server, which then closes the connection without the end of the body. A client that leaves ends the query.
-    HEAD gives the headers, and in `X-Rollout-Count` how many lines there would be.
+    HEAD gives the headers, and in `X-Rollout-Count` how many lines there would be where none can be left out.
     """
 
     tenant: Tenant
@@ -90,8 +96,8 @@ class LineResponse:
             sending.result()
 
     async def _start(self) -> Audit:
-        format_ = "preference-pair" if self.filters.kind is ExportKind.PREFERENCE else "atif-shaped"
-        return await start(self.tenant, self.identity, self.filters.kind, format_, self.filters.given())
+        asked = self.filters
+        return await start(self.tenant, self.identity, asked.kind, asked.format, asked.given())
 
     async def _send_all(self, scope: Scope, send: Send, audited: Audited | None) -> None:
         name = choose_encoding(Headers(scope=scope).get("accept-encoding", ""))
@@ -99,34 +105,37 @@ class LineResponse:
         if name != "identity":
             headers["Content-Encoding"] = name
         if audited is None:
-            headers["X-Rollout-Count"] = str(await self._count())
+            if count := source_of(self.filters).count:
+                headers["X-Rollout-Count"] = str(await self._count(count))
             await send({"type": "http.response.start", "status": 200, "headers": headers.raw})
             await send({"type": "http.response.body", "body": b""})
             return
         digest = hashlib.sha256() if self.filters.manifest else None
         body = Body(send, headers, ENCODERS[name](), audited, digest)
+        source, skipped = source_of(self.filters), Counter[Reason]()
+        sink: LineSink = body.add
+        if source.convert:
+            sink = Converted(source.convert, body.add, self.filters.strict, skipped).add
         async with self.tenant.transaction(f"{_SNAPSHOT}; {PLAN}", unlimited=True) as transaction:
             taken_at = await _snapshot(transaction) if digest else ""
-            query = exports.PREFERENCES if self.filters.kind is ExportKind.PREFERENCE else exports.ROLLOUTS
-            await transaction.copy(query, *self.filters.arguments(), sink=body.add)
-        await body.finish(partial(self._manifest, body.count, digest, taken_at) if digest else bytes)
+            await refuse_what_is_lost(source, self.filters, transaction)
+            await transaction.copy(source.rows, *self.filters.arguments(), sink=sink)
+        await body.finish(partial(self._manifest, body.count, skipped, digest, taken_at) if digest else bytes)
 
-    async def _count(self) -> int:
-        is_preference = self.filters.kind is ExportKind.PREFERENCE
-        query = exports.COUNT_PREFERENCES if is_preference else exports.COUNT_ROLLOUTS
+    async def _count(self, query: Query[LineCount]) -> int:
         async with self.tenant.transaction("READ ONLY", unlimited=True) as transaction:
             counted = await transaction.fetch_one(query, *self.filters.arguments())
         assert counted is not None
         return counted.lines
 
-    def _manifest(self, lines: int, digest: "hashlib._Hash", taken_at: str) -> bytes:
+    def _manifest(self, lines: int, skipped: Counter[Reason], digest: "hashlib._Hash", taken_at: str) -> bytes:
         manifest = {
             "schemaVersion": 1,
             "privacyClass": "PRIVATE",
             "format": "manifest",
             "kind": self.filters.kind,
             "rollouts": lines,
-            "skipped": {},
+            "skipped": {str(reason): count for reason, count in sorted(skipped.items())},
             "sha256": digest.hexdigest(),
             "snapshotAt": taken_at,
         }

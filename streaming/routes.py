@@ -67,10 +67,10 @@ def attachment_of(path: str) -> dict[str, str]:
 
 
 async def export_rollouts(request: Request) -> LineResponse:
-    """`/api/v1/rollouts?kind=&limit=&environmentVersionId=&evaluationRunId=&since=&until=&after=&manifest=`"""
+    """`/api/v1/rollouts?kind=&format=&limit=&environmentVersionId=&evaluationRunId=&since=&until=&after=&…`"""
     require_role(request, *READERS)
     filters = parse_filters(request.query_params)
-    headers = {"Content-Type": "application/x-ndjson", **_attachment(filters.kind.filename)}
+    headers = {"Content-Type": "application/x-ndjson", **_attachment(filters.kind.filename_of(filters.format))}
     tenant = Tenant(request.app.state.exports, _tenant(request).organization_id)
     return LineResponse(tenant, request.state.identity, filters, headers)
 
