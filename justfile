@@ -29,6 +29,15 @@ types:
 test *arguments:
     pytest {{ arguments }}
 
+# Exports as trainers read them, with the dependency group `trainers`.
+trainers *arguments:
+    uv run --group trainers pytest -n 0 tests/streaming/test_trainers.py {{ arguments }}
+
+# ATIF documents before Harbor's own validator, which needs neither the rest of Harbor nor the Python that that asks for.
+harbor:
+    uv pip install --quiet --no-deps --python-version 3.12 --target .harbor harbor==0.26.0
+    PYTHONPATH=.harbor pytest -n 0 tests/streaming/test_atif.py -k harbor
+
 # Rewrite what is generated and committed: the printed graph and the dumped database schema.
 generate:
     python -m schema.print_schema
