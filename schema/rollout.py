@@ -86,19 +86,33 @@ class PreferencePair(OverRow):
     rejected: Rollout = edge(ROLLOUT, key="rejected")
 
 
+@strawberry.type(description="The lines of an export in another shape.")
+class RolloutExportFormat:
+    name: str = strawberry.field(description="As the parameter `format` names it.")
+    url: str
+    filename: str
+
+
 @strawberry.type
 class RolloutExport:
     kind: ExportKind
     url: str = strawberry.field(description="Path of the export on this service.")
     filename: str
+    formats: list[RolloutExportFormat] = strawberry.field(description="All there are, that of `url` first.")
 
     @classmethod
     def all_of(cls, environment_version_id: UUID) -> list[Self]:
-        return [
-            cls(
-                kind=kind,
-                url="/api/v1/rollouts?" + urlencode({"kind": kind, "environmentVersionId": environment_version_id}),
-                filename=kind.filename,
+        return [cls._of(kind, environment_version_id) for kind in ExportKind]
+
+    @classmethod
+    def _of(cls, kind: ExportKind, environment_version_id: UUID) -> Self:
+        url = "/api/v1/rollouts?" + urlencode({"kind": kind, "environmentVersionId": environment_version_id})
+        formats = [
+            RolloutExportFormat(
+                name=str(one),
+                url=url if one is kind.formats[0] else f"{url}&format={one}",
+                filename=kind.filename_of(one),
             )
-            for kind in ExportKind
+            for one in kind.formats
         ]
+        return cls(kind=kind, url=url, filename=kind.filename, formats=formats)

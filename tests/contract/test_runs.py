@@ -105,14 +105,15 @@ def test_the_demo_keeps_every_attempt_with_its_outcome(service: Service) -> None
     assert rewards.count(None) == 1
     assert len({trial["failureCategory"] for trial in demo["trials"]}) == 7
     version = service.client.graph(
-        "query($id: ID!) { environmentVersion(id: $id) { passAtK { k estimate passHatK } exports { kind url filename }"
+        "query($id: ID!) { environmentVersion(id: $id) { passAtK { k estimate passHatK }"
+        " exports { kind url filename formats { url filename } }"
         f" {REPORTS % ('', '')} }} }}",
         id=demo["environmentVersion"]["id"],
     )["environmentVersion"]
     document = RUNS.replace("first: 20", 'first: 20, filter: { environmentVersionId: "%s" }')
     of_version = list(pages(service.client, document % demo["environmentVersion"]["id"]))
     check_reports(version, [trial for run in of_version for trial in run["trials"]])
-    for export in version["exports"]:
+    for export in [shape for one in version["exports"] for shape in (one, *one["formats"])]:
         answer = service.client.get(export["url"])
         assert (answer.status_code, export["filename"] in answer.headers["Content-Disposition"]) == (200, True)
     kinds = [export["kind"] for export in version["exports"]]

@@ -65,9 +65,10 @@ def test_arguments_stand_in_their_places() -> None:
     text = inlined("a = $1 and b < $2::bigint and c = $10;\n", [_Kind.FAILED, 5, *[None] * 7, UUID(int=1)])
     assert text == "a = 'failed' and b < (5)::bigint and c = '00000000-0000-0000-0000-000000000001'::uuid"
     assert inlined("$1 $2", [moment, None]) == "'2026-01-31T09:00:00+00:00'::timestamptz null"
+    assert inlined("$1", [1e-300]) == "'1e-300'::double precision"
 
 
-@pytest.mark.parametrize("value", ["text", 1.5, b"bytes", _Kind.HOSTILE, [1]])
+@pytest.mark.parametrize("value", ["text", float("nan"), float("-inf"), b"bytes", _Kind.HOSTILE, [1]])
 def test_what_could_say_more_has_no_place(value: object) -> None:
     with pytest.raises(TypeError):
         inlined("$1", [value])

@@ -190,6 +190,8 @@ def reads(ours: Contents) -> list[Statement]:
         (atif_verdicts.OF_ARTIFACTS, [[ours.trial.trajectory_artifact_id]]),
         (export_audits.PAGE, [None, 10]),
         (exports.ROLLOUTS, [*[None] * 6, "all"]),
+        (exports.ATIF, [*[None] * 6, "all"]),
+        (exports.RECORDED, [*[None] * 6, "all"]),
         (members.BY_EMAIL, ["person@acme.example"]),
         (members.BY_IDS, [[ours.user_id]]),
         (members.PAGE, [None, 10]),

@@ -42,7 +42,7 @@ REPORTS = """query($id: ID!) {
     capabilityGaps { trials categorized gaps { failureCategory trials latestTrial { id } } }
     partialRewards { stage trials mean min max full }
     preference { preferredReward rejectedReward preferred { id } rejected { id } }
-    exports { kind url filename }
+    exports { kind url filename formats { name url filename } }
   }
   capabilityGaps(filter: { environmentVersionId: $id }) { trials categorized gaps { failureCategory } }
   partialRewards(filter: { environmentVersionId: $id }) { stage trials mean min max full }

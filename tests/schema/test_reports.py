@@ -42,14 +42,21 @@ async def test_reports_of_a_version(world: World) -> None:
     }
     names = ["rollouts-all", "rollouts-successful", "rollouts-failed", "rollouts-recovery", "preferences"]
     kinds = ["all", "successful", "failed", "recovery", "preference"]
-    assert report["exports"] == [
-        {
+    shapes = [("atif-shaped", "atif", "openai-messages")] * 4 + [("preference-pair", "trl")]
+    for export, kind, name, (default, *others) in zip(report["exports"], kinds, names, shapes, strict=True):
+        url, filename = f"/api/v1/rollouts?kind={kind}&environmentVersionId={version.id}", f"agentforge-{name}"
+        assert export == {
             "kind": kind.upper(),
-            "url": f"/api/v1/rollouts?kind={kind}&environmentVersionId={version.id}",
-            "filename": f"agentforge-{name}.jsonl",
+            "url": url,
+            "filename": f"{filename}.jsonl",
+            "formats": [
+                {"name": default, "url": url, "filename": f"{filename}.jsonl"},
+                *(
+                    {"name": other, "url": f"{url}&format={other}", "filename": f"{filename}-{other}.jsonl"}
+                    for other in others
+                ),
+            ],
         }
-        for kind, name in zip(kinds, names, strict=True)
-    ]
 
 
 async def test_a_version_without_runs_reports_nothing(world: World) -> None:

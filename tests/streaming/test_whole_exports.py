@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -9,7 +10,8 @@ import pytest
 
 from db import exports
 from db.copying import inlined
-from db.query import decided
+from db.exports import Line
+from db.query import Query, decided
 from db.tenant import Tenant
 from resolvers.rollouts import ExportKind
 from streaming.lines import PLAN
@@ -111,7 +113,10 @@ async def test_head_counts_the_lines(kind: str, acme: Tenant, rival: Tenant, cli
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "preference"])
 @pytest.mark.parametrize("filtered_by", [None, "environment_version_id", "evaluation_run_id"])
-async def test_lines_are_made_in_order_and_one_by_one(kind: ExportKind, filtered_by: str | None, acme: Tenant) -> None:
+@pytest.mark.parametrize("query", [exports.ROLLOUTS, exports.ATIF, exports.RECORDED], ids=lambda query: query.name)
+async def test_lines_are_made_in_order_and_one_by_one(
+    query: Query[Line], kind: ExportKind, filtered_by: str | None, acme: Tenant
+) -> None:
     """Nothing is sorted, and no artifact is read before its line's turn."""
     await create_many(acme, 300, 100)
     async with acme.transaction(f"read only; {PLAN}") as transaction:
@@ -121,9 +126,30 @@ async def test_lines_are_made_in_order_and_one_by_one(kind: ExportKind, filtered
         matches = [
             one[name] if name == filtered_by else None for name in ("environment_version_id", "evaluation_run_id")
         ]
-        statement = inlined(*decided(exports.ROLLOUTS.text, [*matches, None, None, None, None, kind]))
+        statement = inlined(*decided(query.text, [*matches, None, None, None, None, kind]))
         plan = "\n".join(row[0] for row in await connection.fetch(f"explain (costs off) {statement}"))
     assert "Sort" not in plan, plan
     assert "Hash" not in plan, plan
     assert "Index Scan Backward using rollouts" in plan, plan
     assert "Index Scan using trajectory_artifacts" in plan, plan
+    assert "Join Filter" not in plan, plan
+
+
+@pytest.mark.parametrize(("query", "of_all"), [(exports.PAIRS_EXTREME, []), (exports.PAIRS_ALL, [0.5, 100])])
+async def test_pairs_are_chosen_while_they_hold_no_steps(query: Query[Line], of_all: list[Any], acme: Tenant) -> None:
+    await create_many(acme, 300, 100)
+    async with acme.transaction(f"read only; {PLAN}") as transaction:
+        statement = inlined(*decided(query.text, [*[None] * 6, *of_all]))
+        plan = [row[0] for row in await transaction.connection.fetch(f"explain (costs off) {statement}")]
+    sorts = [number for number, line in enumerate(plan) if "Sort" in line and "Key" not in line]
+    reads = [number for number, line in enumerate(plan) if "on trajectory_artifacts" in line]
+    # What is sorted stands below in the plan, indented further: none of it is an artifact.
+    assert len(reads) == 2
+    for number in sorts:
+        depth = _depth(plan[number])
+        below = next((later for later in range(number + 1, len(plan)) if _depth(plan[later]) <= depth), len(plan))
+        assert not [read for read in reads if number < read < below], plan
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
