@@ -25,7 +25,7 @@ _MOST = 2**63 - 1
 PER_VERSION = 100
 MOST_PER_VERSION = 10_000
 _OF_PAIRS = ("pair", "pairs", "minMargin", "maxPerVersion")
-_NAMES = (
+NAMES = (
     *("kind", "format", "limit", "environmentVersionId", "evaluationRunId", "since", "until", "after", "manifest"),
     *("strict", *_OF_PAIRS),
 )
@@ -181,8 +181,8 @@ def _pairs(parameters: QueryParams, format_: ExportFormat) -> PairChoice | None:
 def parse_filters(parameters: QueryParams) -> ExportFilters:
     """Raises InvalidInputError that names the parameter: unknown, given twice, or with a bad value."""
     for name in parameters:
-        if name not in _NAMES:
-            raise InvalidInputError(f"{name} is not a parameter here; known are {', '.join(_NAMES)}.", [name])
+        if name not in NAMES:
+            raise InvalidInputError(f"{name} is not a parameter here; known are {', '.join(NAMES)}.", [name])
         if len(parameters.getlist(name)) > 1:
             raise InvalidInputError(f"{name} must be given once.", [name])
     kind = _read(parameters, "kind", ExportKind, f"one of {', '.join(ExportKind)}", ExportKind.ALL)
