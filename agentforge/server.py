@@ -15,6 +15,7 @@ from agentforge.settings import Settings
 from db.changes import listen
 from db.pool import open_pool
 from schema.limits import MOST_BYTES
+from streaming.audited import written_to_the_end
 from streaming.lines import MOST_CONNECTIONS
 
 #: How long answers under way may take once the service is told to stop.
@@ -85,6 +86,7 @@ async def running_api(
         # Of their own, so that exports cannot keep the graph waiting.
         open_pool(database_url, application_name="agentforge export", max_size=MOST_CONNECTIONS) as exports,
         listen(database_url) as changes,
+        written_to_the_end(),
         serving(build(pool, exports, changes, settings), listener) as task,
     ):
         spare_what_stays()

@@ -18,6 +18,36 @@
       or ($7 = 'recovery' and rollout.reward > 0 and rollout.reward < 1))
     and
 
+-- fragment: from_chosen
+from (
+-- include: chosen
+-- include: matches
+  order by rollout.id desc
+  limit $6::bigint
+) rollout
+
+-- fragment: from_best_and_worst
+-- Of each version below the id $5; of equal scores the newest is best and the oldest worst.
+from environment_versions version
+cross join lateral (
+  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
+  from rollouts rollout
+  where rollout.environment_version_id = version.id and rollout.reward is not null
+    and
+-- include: matches
+  order by rollout.reward desc, rollout.id desc
+  limit 1
+) best
+cross join lateral (
+  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
+  from rollouts rollout
+  where rollout.environment_version_id = version.id and rollout.reward is not null
+    and
+-- include: matches
+  order by rollout.reward, rollout.id
+  limit 1
+) worst
+
 -- name: snapshot
 -- When the transaction's snapshot was taken.
 select now() as taken_at;
@@ -33,12 +63,7 @@ select concat(
   ',"evaluationRunId":"', rollout.evaluation_run_id,
   '","trajectory":', coalesce(artifact.steps::text, '[]'), '}'
 ) as line
-from (
--- include: chosen
--- include: matches
-  order by rollout.id desc
-  limit $6::bigint
-) rollout
+-- include: from_chosen
 left join lateral (
   -- "offset 0" keeps the planner from reading all artifacts before the first line.
   select artifact.steps
@@ -66,12 +91,7 @@ concat(
   )
 
 -- fragment: recorded_from
-from (
--- include: chosen
--- include: matches
-  order by rollout.id desc
-  limit $6::bigint
-) rollout
+-- include: from_chosen
 -- "offset 0" keeps each of these a look-up by its id.
 left join lateral (
   select trial.attempt from evaluation_trials trial where trial.id = rollout.evaluation_trial_id offset 0
@@ -126,12 +146,7 @@ order by rollout.id desc;
 
 -- name: count_without_steps
 select count(*) as lines
-from (
--- include: chosen
--- include: matches
-  order by rollout.id desc
-  limit $6::bigint
-) rollout
+-- include: from_chosen
 left join trajectory_artifacts artifact
   on artifact.evaluation_trial_id = rollout.evaluation_trial_id and artifact.execution = rollout.execution
 where coalesce(artifact.step_count, 0) = 0;
@@ -146,8 +161,7 @@ from (
 ) rollout;
 
 -- name: preferences
--- One pair a version, newest version first, below the id $5: of equal scores the newest is preferred and the oldest
--- rejected.
+-- One pair a version, newest version first.
 select concat(
   '{"schemaVersion":1,"privacyClass":"PRIVATE","format":"preference-pair","environmentVersionId":"', version.id,
   '","preferred":"', best.id,
@@ -155,25 +169,7 @@ select concat(
   '","preferredReward":', best.reward,
   ',"rejectedReward":', worst.reward, '}'
 ) as line
-from environment_versions version
-cross join lateral (
-  select rollout.id, rollout.reward
-  from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
-    and
--- include: matches
-  order by rollout.reward desc, rollout.id desc
-  limit 1
-) best
-cross join lateral (
-  select rollout.id, rollout.reward
-  from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
-    and
--- include: matches
-  order by rollout.reward, rollout.id
-  limit 1
-) worst
+-- include: from_best_and_worst
 where best.reward > worst.reward and ($5::uuid is null or version.id < $5)
 order by version.id desc
 limit $6::bigint;
@@ -181,25 +177,7 @@ limit $6::bigint;
 -- name: count_preferences
 select count(*) as lines from (
 select version.id
-from environment_versions version
-cross join lateral (
-  select rollout.id, rollout.reward
-  from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
-    and
--- include: matches
-  order by rollout.reward desc, rollout.id desc
-  limit 1
-) best
-cross join lateral (
-  select rollout.id, rollout.reward
-  from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
-    and
--- include: matches
-  order by rollout.reward, rollout.id
-  limit 1
-) worst
+-- include: from_best_and_worst
 where best.reward > worst.reward and ($5::uuid is null or version.id < $5)
 order by version.id desc
 limit $6::bigint
@@ -237,25 +215,7 @@ left join lateral (
 -- The pairs of `preferences`.
 select
 -- include: pair
-from environment_versions version
-cross join lateral (
-  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
-  from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
-    and
--- include: matches
-  order by rollout.reward desc, rollout.id desc
-  limit 1
-) best
-cross join lateral (
-  select rollout.id, rollout.reward, rollout.evaluation_trial_id, rollout.execution
-  from rollouts rollout
-  where rollout.environment_version_id = version.id and rollout.reward is not null
-    and
--- include: matches
-  order by rollout.reward, rollout.id
-  limit 1
-) worst
+-- include: from_best_and_worst
 -- include: steps_of_both
 where best.reward > worst.reward and ($5::uuid is null or version.id < $5)
 order by version.id desc

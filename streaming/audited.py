@@ -1,12 +1,38 @@
 """An export in the audit: begun there before its first byte leaves, ended there however it ends."""
 
 import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from db.errors import InvalidInputError
 from db.export_audits import ExportOutcome
 from resolvers.export_audits import Audit
+
+#: How long the service waits, when it stops, for exports that it cut off to be written as such.
+END_SECONDS = 5
+_under_way: set["asyncio.Task[Any]"] = set()
+
+
+@contextmanager
+def under_way() -> Iterator[None]:
+    """The export is one that `written_to_the_end` waits for."""
+    task = asyncio.current_task()
+    assert task
+    _under_way.add(task)
+    try:
+        yield
+    finally:
+        _under_way.discard(task)
+
+
+@asynccontextmanager
+async def written_to_the_end() -> AsyncGenerator[None]:
+    """Waits at its end for exports under way: they were cancelled, and still need their connections to say so."""
+    yield
+    if _under_way:
+        await asyncio.wait(_under_way, timeout=END_SECONDS)
 
 
 class LeftError(Exception):

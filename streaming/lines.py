@@ -20,7 +20,7 @@ from db.exports import LineCount
 from db.query import Query
 from db.tenant import Tenant, Transaction
 from resolvers.export_audits import Audit, start
-from streaming.audited import Audited, outcome_of
+from streaming.audited import Audited, outcome_of, under_way
 from streaming.body import Body
 from streaming.conversion import Converted
 from streaming.encodings import ENCODERS, choose_encoding
@@ -75,7 +75,7 @@ class LineResponse:
     headers: Mapping[str, str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with _place():
+        with _place(), under_way():
             await self._stream(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:

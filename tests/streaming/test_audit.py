@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,15 +15,18 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from agentforge import server
 from db import export_audits
 from db.accounts import Identity
 from db.embedded import DatabaseUrls
 from db.export_audits import ExportAudit
+from db.pool import open_pool
 from db.tenant import Tenant
 from resolvers import members
 from resolvers.accounts import create_token
 from streaming import body as body_module
 from streaming import lines as lines_module
+from streaming.audited import written_to_the_end
 from tests.factory import Attempt, create_run, create_version, step
 from tests.service import PROJECT, environment
 from tests.streaming.rows import create_many
@@ -189,6 +193,26 @@ async def test_a_process_that_is_killed(acme: Tenant, database: DatabaseUrls, ad
         await until_free(administrator, 30)
     (audit,) = await audits(acme)
     assert (audit.outcome, audit.ended_at, audit.kind) == ("started", None, "failed")
+
+
+async def test_a_service_that_stops(acme: Tenant, database: DatabaseUrls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_GRACE_SECONDS", 0.05)
+    await create_many(acme, 400, 64_000)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        async with (
+            open_pool(database.app, application_name="agentforge export") as pool,
+            written_to_the_end(),
+            server.serving(application(Tenant(pool, acme.organization_id)), listener),
+        ):
+            reader, writer = await asyncio.open_connection(*listener.getsockname(), limit=1024)
+            writer.write(f"GET {URL}?kind=failed HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert await reader.readexactly(1024)
+    writer.transport.abort()
+    (audit,) = await audits(acme)
+    assert audit.outcome == "failed"
+    assert 0 < audit.lines < 400
 
 
 async def test_what_has_ended_is_not_written_again(acme: Tenant, client: Client, administrator: Administrator) -> None:
