@@ -6,14 +6,10 @@ The format: https://github.com/harbor-framework/harbor/blob/main/rfcs/0001-traje
 import json
 from typing import Final
 
-from streaming.recorded import Call, Exchange, Reason, Row, SkippedError, steps
+from streaming.recorded import Call, Exchange, Reason, Row, SkippedError, json_text, steps
 from streaming.tools import Tools
 
 SCHEMA_VERSION: Final = "ATIF-v1.7"
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def atif_line(row: Row) -> str:
@@ -22,7 +18,7 @@ def atif_line(row: Row) -> str:
     if type(task) is not str:
         raise SkippedError(Reason.NO_TASK)
     own = json.loads(f"{{{facts}}}")
-    turns = [f'{{"step_id":1,"source":"user","message":{_text(task)}}}']
+    turns = [f'{{"step_id":1,"source":"user","message":{json_text(task)}}}']
     tools = Tools()
     for one in steps(row.values()):
         if isinstance(one, Exchange):
@@ -34,8 +30,8 @@ def atif_line(row: Row) -> str:
         f'{{"schemaVersion":1,"privacyClass":"PRIVATE","format":"atif",{facts},"trajectory":'
         f'{{"schema_version":"{SCHEMA_VERSION}","session_id":"{own["evaluationRunId"]}",'
         f'"trajectory_id":"{own["rolloutId"]}",'
-        f'"agent":{{"name":{_text(agent)},"version":"{configuration}"{defined}}},'
-        f'"steps":[{",".join(turns)}],"extra":{_text({"agentforge": known})}}}}}'
+        f'"agent":{{"name":{json_text(agent)},"version":"{configuration}"{defined}}},'
+        f'"steps":[{",".join(turns)}],"extra":{json_text({"agentforge": known})}}}}}'
     )
 
 
@@ -49,14 +45,16 @@ def _learn(tools: Tools, one: Exchange) -> None:
 
 def _turn(one: Call | Exchange) -> str:
     """One step with its observation; what is no call of a tool is one of `mcp`, with the recorded command."""
-    tool, arguments = (one.tool, one.arguments) if isinstance(one, Call) else ("mcp", _text({"command": one.command}))
+    tool, arguments = (
+        (one.tool, one.arguments) if isinstance(one, Call) else ("mcp", json_text({"command": one.command}))
+    )
     known = {"protocol": True} if isinstance(one, Exchange) else {}
     if one.is_cut:
         known["truncated"] = True
-    extra = f',"extra":{_text({"agentforge": known})}' if known else ""
+    extra = f',"extra":{json_text({"agentforge": known})}' if known else ""
     name = f'"step-{one.number}"'
     return (
         f'{{"step_id":{one.number + 1},"source":"agent","message":"",'
-        f'"tool_calls":[{{"tool_call_id":{name},"function_name":{_text(tool)},"arguments":{arguments}}}],'
-        f'"observation":{{"results":[{{"source_call_id":{name},"content":{_text(one.observation)}}}]}}{extra}}}'
+        f'"tool_calls":[{{"tool_call_id":{name},"function_name":{json_text(tool)},"arguments":{arguments}}}],'
+        f'"observation":{{"results":[{{"source_call_id":{name},"content":{json_text(one.observation)}}}]}}{extra}}}'
     )

@@ -4,12 +4,11 @@ The messages: https://huggingface.co/docs/transformers/chat_extras. The pairs:
 https://huggingface.co/docs/trl/dataset_formats#preference, with the prompt apart.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from streaming.recorded import Call, Exchange, Reason, Row, SkippedError, steps
+from streaming.recorded import Call, Exchange, Reason, Row, SkippedError, json_text, steps
 from streaming.tools import Tools
 
 
@@ -20,21 +19,17 @@ class PairMode(StrEnum):
     DIVERGENCE = "divergence"
 
 
-def _text(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
 def _asked(number: int, call: Call) -> str:
     # 9 letters and digits: what the strictest of the templates take.
-    function = f'{{"name":{_text(call.tool)},"arguments":{call.arguments}}}'
+    function = f'{{"name":{json_text(call.tool)},"arguments":{call.arguments}}}'
     calls = f'[{{"id":"call{number:05}","type":"function","function":{function}}}]'
     return f'{{"role":"assistant","content":"","tool_calls":{calls}}}'
 
 
 def _answered(number: int, call: Call) -> str:
     return (
-        f'{{"role":"tool","tool_call_id":"call{number:05}","name":{_text(call.tool)},'
-        f'"content":{_text(call.observation)}}}'
+        f'{{"role":"tool","tool_call_id":"call{number:05}","name":{json_text(call.tool)},'
+        f'"content":{json_text(call.observation)}}}'
     )
 
 
@@ -49,7 +44,7 @@ def _messages(calls: Sequence[Call], after: int = 0) -> list[str]:
 def _prompt(task: object) -> str:
     if type(task) is not str:
         raise SkippedError(Reason.NO_TASK)
-    return f'{{"role":"user","content":{_text(task)}}}'
+    return f'{{"role":"user","content":{json_text(task)}}}'
 
 
 def _array(texts: Sequence[str]) -> str:
@@ -89,7 +84,7 @@ def messages_line(row: Row) -> str:
     return (
         f'{{"schemaVersion":1,"privacyClass":"PRIVATE","format":"openai-messages",{facts},'
         f'"environmentVersionId":"{version}","messages":{_array([prompt, *_messages(attempt.calls)])},'
-        f'"tools":{attempt.tools},"protocolSteps":{_text(attempt.others)},"truncatedSteps":{_text(attempt.cut())}}}'
+        f'"tools":{attempt.tools},"protocolSteps":{json_text(attempt.others)},"truncatedSteps":{json_text(attempt.cut())}}}'
     )
 
 
@@ -108,7 +103,7 @@ def pair_line(row: Row, mode: PairMode) -> str:
     return (
         f'{{"schemaVersion":1,"privacyClass":"PRIVATE","format":"trl","pair":"{mode}",{facts},'
         f'"prompt":{_array(prompt)},"chosen":{_array(chosen)},"rejected":{_array(rejected)},"tools":{tools},'
-        f'"truncatedSteps":{{"chosen":{_text(best.cut())},"rejected":{_text(worst.cut())}}}}}'
+        f'"truncatedSteps":{{"chosen":{json_text(best.cut())},"rejected":{json_text(worst.cut())}}}}}'
     )
 
 

@@ -38,11 +38,14 @@ def _refuse(name: str) -> Never:
 
 
 _DECODER: Final = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_refuse)
+#: Compact JSON text in ASCII; made once, since making an encoder takes longer than most texts.
+json_text: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _LINE_BREAK: Final = re.compile(r"[\r\n]")
 #: What agentforge/worker/text.py leaves where the middle of a text was.
 _CUT: Final = re.compile(r"\n\[\.\.\. [0-9]+ bytes cut \.\.\.\]\n")
+_CUT_END: Final = " bytes cut ...]\n"
 
 #: How the worker names the tool of what is no call of one.
 _PROTOCOL: Final = "mcp"
@@ -97,7 +100,7 @@ class Call:
 
     @property
     def is_cut(self) -> bool:
-        return _CUT.search(self.observation) is not None or _CUT.search(self.tool) is not None
+        return is_cut(self.observation) or is_cut(self.tool)
 
     def does_as(self, other: "Call") -> bool:
         """Whether both ask the same of the same tool, in whatever order the arguments stand."""
@@ -116,7 +119,12 @@ class Exchange:
 
     @property
     def is_cut(self) -> bool:
-        return _CUT.search(self.observation) is not None or _CUT.search(self.command) is not None
+        return is_cut(self.observation) or is_cut(self.command)
+
+
+def is_cut(text: str) -> bool:
+    """Whether it holds the note of a cut, or a text that looks like one."""
+    return _CUT_END in text and _CUT.search(text) is not None
 
 
 def parsed(text: str) -> Any:

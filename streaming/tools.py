@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from streaming.recorded import Exchange, Reason, SkippedError
+from streaming.recorded import Exchange, Reason, SkippedError, json_text
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Tools:
             if "code" in answer and "tools" not in answer:  # an error, which lists nothing
                 return
             for tool in answer["tools"]:
-                self.by_name[tool["name"]] = json.dumps(_function(tool), allow_nan=False, separators=(",", ":"))
+                self.by_name[tool["name"]] = json_text(_function(tool))
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise SkippedError(Reason.TOOLS_UNREADABLE) from error
 

@@ -110,7 +110,7 @@ async def test_a_strict_export_that_finds_out_late_is_broken_off(acme: Tenant) -
         assert response.status_code == 200
         with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
             await read(response.aiter_bytes(), got)
-    assert 0 < got.count(b"\n") < 32
+    assert 0 < got.count(b"\n") <= 32
     audit = await the_ended(acme)
     assert (audit.outcome, audit.format) == ("refused", "openai-messages")
     assert audit.lines >= got.count(b"\n")
