@@ -10,7 +10,7 @@ from typing import Literal
 
 from db.query import Column, Projection, Query, Row, selecting
 
-#: `quoted`: anything whose text needs no escaping, as a string. `json`: text that is JSON, as numbers' and booleans' is.
+#: `quoted`: text that needs no escaping, as a string. `json`: text that is JSON, as numbers and booleans are.
 Form = Literal["string", "quoted", "json", "moment"]
 
 

@@ -126,7 +126,7 @@ def selecting(query: Query[Row], selected: str) -> tuple[str, str, bool]:
     head, _, body = query.text.partition("\n")
     # In a select of its own, or PostgreSQL would read the text anew for every row that it looks at.
     body, keys = _KEYS.subn(r"(select \1::text::uuid[])::uuid[]", body.rstrip().removesuffix(";"))
-    return head, f"select {selected} from (\n{body}\n) row", keys > 0
+    return head, f"select {selected} from (\n{body}\n) row", keys > 0  # noqa: S608 - made of names of ours
 
 
 def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:
