@@ -18,6 +18,12 @@
       or ($7 = 'recovery' and rollout.reward > 0 and rollout.reward < 1))
     and
 
+-- fragment: facts
+  '"rolloutId":"', rollout.id,
+  '","seed":', rollout.seed,
+  ',"reward":', coalesce(rollout.reward::text, 'null'),
+  ',"evaluationRunId":"', rollout.evaluation_run_id, '"'
+
 -- fragment: from_chosen
 from (
 -- include: chosen
@@ -56,12 +62,9 @@ select now() as taken_at;
 -- The text is put together here, so steps go out as stored and no number is read and written again.
 select concat(
   '{"schemaVersion":1,"privacyClass":"PRIVATE","format":"',
-  case when artifact.steps is null then 'rollout' else 'atif-shaped' end,
-  '","rolloutId":"', rollout.id,
-  '","seed":', rollout.seed,
-  ',"reward":', coalesce(rollout.reward::text, 'null'),
-  ',"evaluationRunId":"', rollout.evaluation_run_id,
-  '","trajectory":', coalesce(artifact.steps::text, '[]'), '}'
+  case when artifact.steps is null then 'rollout' else 'atif-shaped' end, '",',
+-- include: facts
+  , ',"trajectory":', coalesce(artifact.steps::text, '[]'), '}'
 ) as line
 -- include: from_chosen
 left join lateral (
@@ -78,10 +81,7 @@ order by rollout.id desc;
 -- A row to be made a line of: an array of the facts of its line as text, of what it was made with, and of its steps.
 concat(
     '[', to_json(concat(
-      '"rolloutId":"', rollout.id,
-      '","seed":', rollout.seed,
-      ',"reward":', coalesce(rollout.reward::text, 'null'),
-      ',"evaluationRunId":"', rollout.evaluation_run_id, '"'
+-- include: facts
     )),
     ',"', rollout.environment_version_id,
     '",', trial.attempt, ',', rollout.execution,
@@ -128,11 +128,9 @@ order by rollout.id desc;
 select case when own.document is null then
 -- include: recorded_row
 else concat(
-  '{"schemaVersion":1,"privacyClass":"PRIVATE","format":"atif","rolloutId":"', rollout.id,
-  '","seed":', rollout.seed,
-  ',"reward":', coalesce(rollout.reward::text, 'null'),
-  ',"evaluationRunId":"', rollout.evaluation_run_id,
-  '","trajectory":', own.document, '}'
+  '{"schemaVersion":1,"privacyClass":"PRIVATE","format":"atif",',
+-- include: facts
+  , ',"trajectory":', own.document, '}'
 ) end as line
 -- include: recorded_from
 left join lateral (
