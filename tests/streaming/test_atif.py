@@ -154,6 +154,7 @@ async def test_every_text_and_number_comes_out_equal(
     await rollouts_of(acme, Attempt(0.5, steps=recorded(*made)))
     (line,) = await exported(client, acme, format=format_, limit="1")
     if format_ == "atif":
+        Trajectory.model_validate(line["trajectory"])
         turns = line["trajectory"]["steps"][3:]
         found = [
             (one["tool_calls"][0]["function_name"], one["tool_calls"][0]["arguments"], result["content"])
