@@ -16,10 +16,13 @@ from typer.testing import CliRunner
 
 from agentforge.__main__ import app
 from agentforge.commands.export import TOKEN
-from db.embedded import DatabaseUrls
-from tests.service import environment
+from db.embedded import DatabaseUrls, embedded_server
+from resolvers.accounts import tenant_of
+from tests.service import command_json, environment, short_directory
+from tests.streaming.rows import create_many
 
 SECONDS = 60
+_EXPORTING = "from pg_stat_activity where application_name = 'agentforge export' and state <> 'idle'"
 
 
 @dataclass
@@ -47,6 +50,17 @@ class Api:
         self.process.kill()
         await self.process.wait()
 
+    async def exporting(self) -> int:
+        """How many connections are in the midst of an export."""
+        async with superuser(self.urls) as connection:
+            count: int = await connection.fetchval(f"select count(*) {_EXPORTING}")
+        return count
+
+    async def end_backends(self) -> int:
+        """Ends the database's process of each export; how many."""
+        async with superuser(self.urls) as connection:
+            return len(await connection.fetch(f"select pg_terminate_backend(pid, 5000) {_EXPORTING}"))
+
     async def start(self) -> None:
         self.process = await start_api(self.data_dir, self.port)
 
@@ -73,6 +87,20 @@ async def start_api(data_dir: Path, port: int) -> Process:
                     return process
                 except httpx.TransportError:
                     await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def exporting_api(lines: int, size: int) -> AsyncIterator[Api]:
+    """A service with so many rollouts of reward 0.5 in its one organization, each with a step of `size` characters."""
+    with short_directory() as directory, embedded_server(directory) as urls:
+        made = command_json("organization", "create", "acme", "--owner", "a@acme.example", data_dir=directory)
+        async with asyncpg.create_pool(urls.app, min_size=1, max_size=1) as pool:
+            await create_many(await tenant_of(pool, "acme"), lines, size)
+        port = free_port()
+        running = Api(directory, urls, port, made["token"], await start_api(directory, port))
+        yield running
+        running.process.terminate()
+        await running.process.wait()
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,10 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-import asyncpg
 import pytest
 import zstandard
 
-from db.embedded import embedded_server
 from db.tenant import Tenant
-from resolvers.accounts import tenant_of
 from streaming import lines as lines_module
 from tests.agentforge.between import Between, between
 from tests.agentforge.exporting import (
@@ -25,13 +22,12 @@ from tests.agentforge.exporting import (
     begin,
     end,
     export,
+    exporting_api,
     free_port,
     names,
     settings,
-    start_api,
-    superuser,
 )
-from tests.service import command_json, short_directory
+from tests.service import command_json
 from tests.streaming.rows import create_many
 from tests.streaming.web import application, serve
 
@@ -41,15 +37,8 @@ FAILED = ("--kind", "failed", "--out")
 
 @pytest.fixture(scope="module")
 async def api() -> AsyncIterator[Api]:
-    with short_directory() as directory, embedded_server(directory) as urls:
-        made = command_json("organization", "create", "acme", "--owner", "a@acme.example", data_dir=directory)
-        async with asyncpg.create_pool(urls.app, min_size=1, max_size=1) as pool:
-            await create_many(await tenant_of(pool, "acme"), LINES, SIZE)
-        port = free_port()
-        running = Api(directory, urls, port, made["token"], await start_api(directory, port))
+    async with exporting_api(LINES, SIZE) as running:
         yield running
-        running.process.terminate()
-        await running.process.wait()
 
 
 def unframed(content: bytes) -> bytes:
@@ -175,12 +164,7 @@ async def resumed(api: Api, arguments: list[str | Path], interrupt: str) -> tupl
         ending = asyncio.create_task(end(process, api.token))
         await proxy.held.wait()
         if interrupt == "backend":
-            async with superuser(api.urls) as connection:
-                ended = await connection.fetch(
-                    "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
-                    "where application_name = 'agentforge export' and state <> 'idle'"
-                )
-                assert len(ended) == 1
+            assert await api.end_backends() == 1
         else:
             await api.kill()
         proxy.go.set()
@@ -224,11 +208,7 @@ async def test_what_cannot_be_resumed_starts_over(api: Api, whole: bytes, tmp_pa
                 "--kind", "failed", "--out", destination, "--tries", "2", url=proxy.url, token=api.token
             )
             await proxy.held.wait()
-            async with superuser(api.urls) as connection:
-                await connection.execute(
-                    "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
-                    "where application_name = 'agentforge export' and state <> 'idle'"
-                )
+            assert await api.end_backends() == 1
             proxy.go.set()
             ended = await end(process, api.token)
         assert ended.code == 1
