@@ -74,8 +74,10 @@ def _asked(parameters: dict[str, str], limit: int | None) -> "Asked":
 
     if limit is None and parameters["kind"] == "all":
         limit = MOST_OF_ALL  # or each part would have so many
-    # Pairs have no rollout to go on after, and how many of a version have come is for the service to count.
-    can_resume = parameters["kind"] != "preference" and "maxPerVersion" not in parameters
+    # Pairs have no rollout to go on after, and a limit counts rollouts that a format leaves out, of which nobody knows
+    # how many came before a break.
+    leaves_out = parameters.get("format", "atif-shaped") != "atif-shaped"
+    can_resume = parameters["kind"] != "preference" and not (limit is not None and leaves_out)
     return Asked(parameters, limit, can_resume)
 
 
