@@ -37,6 +37,7 @@ ROUNDS = 3
 SLOW_CLIENTS = 6
 ARTIFACTS = """
 set session_replication_role = replica;
+set enable_nestloop = off;
 insert into trajectory_artifacts (organization_id, evaluation_trial_id, execution, name, log, steps, step_count)
   select organization_id, id, execution, 'trajectory.json', '""', (
     select json_agg(json_build_object('step', step, 'tool', 'shop.order', 'command', '{"sku":"SKU-' || step || '"}',
@@ -45,6 +46,7 @@ insert into trajectory_artifacts (organization_id, evaluation_trial_id, executio
   from evaluation_trials trial
   where not exists (select from trajectory_artifacts artifact where artifact.evaluation_trial_id = trial.id);
 reset session_replication_role;
+reset enable_nestloop;
 vacuum analyze;
 checkpoint;
 grant pg_write_server_files to agentforge_app;
