@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentforge import auth, health
+from agentforge import auth, health, metrics
 from agentforge.auth import Authenticate, identify_authorization
 from agentforge.settings import Settings
 from db.changes import Changes
@@ -81,6 +81,7 @@ def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> St
             *auth.routes,
             *streaming_routes,
             *health.routes,
+            *metrics.routes,
             Mount("/static", StaticFiles(directory=WEB)),
         ],
         middleware=[
@@ -90,6 +91,5 @@ def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> St
         ],
         exception_handlers=exception_handlers,
     )
-    app.state.pool = pool
-    app.state.exports = exports
+    app.state.pool, app.state.exports, app.state.metrics_token = pool, exports, settings.metrics_token
     return app
