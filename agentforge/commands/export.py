@@ -167,4 +167,4 @@ def _summarize(written: "Written", out: str, as_json: bool) -> None:
             err=True,
         )
     for reason, count in manifest.skipped.items():
-        typer.echo(f"Left out: {count:,} rollouts, {reason}", err=True)
+        typer.echo(f"Left out by the service: {count:,} of {reason}", err=True)
