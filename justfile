@@ -35,7 +35,8 @@ trainers *arguments:
 
 # ATIF documents before Harbor's own validator, which needs neither the rest of Harbor nor the Python that that asks for.
 harbor:
-    uv pip install --quiet --no-deps --python-version 3.12 --target .harbor harbor==0.26.0
+    uv pip install --quiet --no-deps --python-version 3.12 --target .harbor harbor==0.26.0 \
+      || echo "Harbor cannot be installed here: its test is skipped" >&2
     PYTHONPATH=.harbor pytest -n 0 tests/streaming/test_atif.py -k harbor
 
 # Rewrite what is generated and committed: the printed graph and the dumped database schema.

@@ -6,6 +6,7 @@ from agentforge.commands import (
     configuration,
     environment,
     evaluate,
+    export,
     member,
     migrate,
     organization,
@@ -23,7 +24,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for module in (up, environment, configuration, evaluate, processes, organization, member, token, secret, migrate):
+for module in (
+    up,
+    environment,
+    configuration,
+    evaluate,
+    export,
+    processes,
+    organization,
+    member,
+    token,
+    secret,
+    migrate,
+):
     module.add_commands(app)
 
 

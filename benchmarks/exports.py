@@ -1,6 +1,6 @@
 """Exports beside psql and the server alone, in turn: rate, first byte, memory with slow clients, the graph meanwhile.
 
-    uv run python benchmarks/exports.py [--quick] [--json] [--data-dir FOLDER]
+    uv run python benchmarks/exports.py [--quick | --million] [--json] [--data-dir FOLDER]
 
 All four run the same statement as the same role under row-level security: the service over loopback to curl, psql's
 COPY as text and in binary to /dev/null, and COPY to /dev/null within the server, the floor. Medians of three rounds.
@@ -12,6 +12,7 @@ import socket
 import statistics
 import subprocess
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import httpx
 import psutil
+import zstandard
 
 from benchmarks.report import Report, parser, reported
 from benchmarks.servers import Filled, Server, filled, service
@@ -28,20 +30,23 @@ from db.copying import inlined
 from db.embedded import start_server
 from db.query import decided
 from resolvers.rollouts import ExportKind
-from streaming.lines import PLAN
+from streaming.encodings import ENCODERS, Encoder, Gzip, Zstd
+from streaming.lines import CHUNK_BYTES, PLAN
 
 ROUNDS = 3
 SLOW_CLIENTS = 6
 ARTIFACTS = """
 set session_replication_role = replica;
+set enable_nestloop = off;
 insert into trajectory_artifacts (organization_id, evaluation_trial_id, execution, name, log, steps, step_count)
   select organization_id, id, execution, 'trajectory.json', '""', (
     select json_agg(json_build_object('step', step, 'tool', 'shop.order', 'command', '{"sku":"SKU-' || step || '"}',
       'observation', (select string_agg(md5(trial.id::text || step || part), ' ') from generate_series(1, 11) part)))
-    from generate_series(1, 20) step), 20
+    from generate_series(1, $steps) step), $steps
   from evaluation_trials trial
   where not exists (select from trajectory_artifacts artifact where artifact.evaluation_trial_id = trial.id);
 reset session_replication_role;
+reset enable_nestloop;
 vacuum analyze;
 checkpoint;
 grant pg_write_server_files to agentforge_app;
@@ -118,6 +123,41 @@ def compare(report: Report, ways: Ways, lines: int) -> None:
         ways.curl(lines, "time_starttransfer") - ways.curl(lines, "time_connect") for _ in range(9)
     )
     report.at_most(f"{lines:,} lines, first byte in ms", first * 1000, 5)
+
+
+def codings(report: Report, server: Server) -> None:
+    """Encoders of the service beside the usual levels of zlib and zstd, fed with the same chunks of an export."""
+    url = server.url.replace("/graphql", "/api/v1/rollouts")
+    parameters = {"kind": "failed", "limit": "2000"}
+    content = httpx.get(url, params=parameters, headers=server.headers | {"Accept-Encoding": "identity"}).content
+    chunks = [content[at : at + CHUNK_BYTES] for at in range(0, len(content), CHUNK_BYTES)]
+    for name, usual in (("gzip", _UsualGzip), ("zstd", _UsualZstd)):
+        ours, theirs = (_coded(encoder, chunks) for encoder in (ENCODERS[name], usual))
+        for side, (seconds, size) in (("the service's", ours), ("usual level", theirs)):
+            print(
+                f"{name} {side:<13} {len(content) / seconds / 1e6:8,.0f} MB/s  {len(content) / size:.2f} times smaller"
+            )
+        report.at_least(f"{name}, times as fast as its usual level", theirs[0] / ours[0], 1.5)
+
+
+class _UsualGzip(Gzip):
+    def __init__(self) -> None:
+        self._deflate = zlib.compressobj(wbits=31)  # type: ignore[assignment]
+
+
+class _UsualZstd(Zstd):
+    def __init__(self) -> None:
+        self._frame = zstandard.ZstdCompressor(write_checksum=True).compressobj()
+
+
+def _coded(encoder: type[Encoder], chunks: list[bytes]) -> tuple[float, int]:
+    """Seconds, the median of three, and bytes."""
+    times = []
+    for _ in range(ROUNDS):
+        coding, began = encoder(), time.perf_counter()
+        size = sum(len(coding.add(chunk)) for chunk in chunks) + len(coding.finish())
+        times.append(time.perf_counter() - began)
+    return statistics.median(times), size
 
 
 @contextmanager
@@ -201,17 +241,49 @@ async def preference_ms(database: Filled) -> float:
     return statistics.median(times)
 
 
+def make(stack: ExitStack, directory: Path, lines: int, steps: int) -> tuple[Filled, Server, Ways]:
+    """A service with so many rollouts below 1, each with so many steps, that has exported them once."""
+    database = filled(stack, directory, lines * 5 // 4)  # four of five rollouts have a reward below 1
+    asyncio.run(execute(database.superuser, ARTIFACTS.replace("$steps", str(steps))))
+    server = stack.enter_context(service(database))
+    ways = Ways(database, server)
+    ways.service(lines)
+    return database, server, ways
+
+
+def million(report: Report, directory: Path) -> None:
+    """Whether ten times as many lines, of two steps each, take ten times as long and no more memory."""
+    few, many = 100_000, 1_000_000
+    with ExitStack() as stack:
+        _, server, ways = make(stack, directory, many, 2)
+        process = psutil.Process(server.process.pid)
+        before, peak = process.memory_info().rss, 0
+        seconds: dict[int, list[float]] = {few: [], many: []}
+        for _ in range(ROUNDS):
+            for lines, times in seconds.items():
+                began = time.perf_counter()
+                peak = max(peak, asyncio.run(_watched(process, ways, lines)))
+                times.append(time.perf_counter() - began)
+        median = {lines: statistics.median(times) for lines, times in seconds.items()}
+        for lines, taken in median.items():
+            print(f"{lines:>9,} lines of two steps: {taken:8.3f} s  {lines / taken:10,.0f} lines/s")
+        report.at_most("1,000,000 lines, of ten times the time of 100,000", median[many] / median[few] / 10, 1.25)
+        report.at_most("1,000,000 lines, resident growth in MiB", (peak - before) / 2**20, 64)
+
+
 def main() -> None:
-    arguments = parser(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("--million", action="store_true", help="only whether a million rollouts stay linear and flat")
+    arguments = options.parse_args()
     sizes = (2_000, 20_000) if arguments.quick else (10_000, 100_000)
     with reported(arguments) as (report, directory), ExitStack() as stack:
-        database = filled(stack, Path(directory), sizes[-1] * 5 // 4)  # four of five rollouts have a reward below 1
-        asyncio.run(execute(database.superuser, ARTIFACTS))
-        server = stack.enter_context(service(database))
-        ways = Ways(database, server)
-        ways.service(sizes[-1])
+        if arguments.million:
+            million(report, Path(directory))
+            return
+        database, server, ways = make(stack, Path(directory), sizes[-1], 20)
         for lines in sizes:
             compare(report, ways, lines)
+        codings(report, server)
         memory(report, server, ways, sizes[-1])
         graph_meanwhile(report, server, ways, sizes[-1])
         report.at_most("preference pairs of 100 versions, ms of SQL", asyncio.run(preference_ms(database)), 2)

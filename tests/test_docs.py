@@ -26,9 +26,9 @@ DOCUMENTS = [README, *sorted((PROJECT / "docs").glob("*.md")), PROJECT / "exampl
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 BUNDLE = f"/api/v1/bundles/{'0' * 64}"
 
-#: Variables that are not settings of the service: of the tour's own shell, of the tests, and those that worlds and
-#: evaluators get.
-OTHER_VARIABLES = {"AGENTFORGE_URL", "AGENTFORGE_FUZZ", "AGENTFORGE_SEED", "AGENTFORGE_STEPS"}
+#: Variables that are not settings of the service: of `agentforge export` and the tour, of the tests, and those that
+#: worlds and evaluators get.
+OTHER_VARIABLES = {"AGENTFORGE_URL", "AGENTFORGE_TOKEN", "AGENTFORGE_FUZZ", "AGENTFORGE_SEED", "AGENTFORGE_STEPS"}
 
 
 def command_lines(path: Path) -> Iterator[list[str]]:

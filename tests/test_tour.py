@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import zstandard
 
 from tests.markdown import README, fences
 from tests.service import PROJECT, Service, environment
@@ -47,9 +48,10 @@ def outputs(service: Service, folder: Path) -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
+    # The one command that tells how it went beside its output.
+    assert re.fullmatch(r"[\d,]+ lines, [\d,]+ bytes, SHA-256 [0-9a-f]{64}, as of \S+\n", done.stderr)
     before, *found = done.stdout.split("=== block ===\n")
-    assert (before, len(found)) == ("", 6), "the tests below tell the six blocks apart by their order"
+    assert (before, len(found)) == ("", 7), "the tests below tell the seven blocks apart by their order"
     return found
 
 
@@ -90,6 +92,14 @@ def test_it_downloads_rollouts(outputs: list[str], folder: Path) -> None:
     assert (pair["format"], pair["privacyClass"]) == ("preference-pair", "PRIVATE")
 
 
+def test_it_exports_a_file(outputs: list[str], folder: Path) -> None:
+    assert outputs[5] == ""
+    content = zstandard.ZstdDecompressor().decompressobj().decompress((folder / "failed.jsonl.zst").read_bytes())
+    lines = [json.loads(line) for line in content.splitlines()]
+    assert lines
+    assert all(line["reward"] < 1 for line in lines)
+
+
 def test_it_evaluates_an_agent_of_ones_own(outputs: list[str]) -> None:
-    assert re.search(r"^attempt 2: failed  0 .*nothing_done$", outputs[5], re.MULTILINE)
-    assert re.search(r"^completed: 2 failed of 2 attempts ", outputs[5], re.MULTILINE)
+    assert re.search(r"^attempt 2: failed  0 .*nothing_done$", outputs[6], re.MULTILINE)
+    assert re.search(r"^completed: 2 failed of 2 attempts ", outputs[6], re.MULTILINE)

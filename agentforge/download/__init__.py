@@ -1,0 +1,1 @@
+"""Exports over HTTP for the machine of whoever trains: resumed, checked and written as a whole."""
