@@ -31,7 +31,8 @@ from db.embedded import start_server
 from db.query import decided
 from resolvers.rollouts import ExportKind
 from streaming.encodings import ENCODERS, Encoder, Gzip, Zstd
-from streaming.lines import CHUNK_BYTES, PLAN
+from streaming.body import CHUNK_BYTES
+from streaming.lines import PLAN
 
 ROUNDS = 3
 SLOW_CLIENTS = 6
