@@ -165,15 +165,21 @@ def _refusal(response: httpx2.Response) -> Exception:
         if name in problem:
             value = problem[name]
             detail += f" ({name}: {'.'.join(value) if isinstance(value, list) else value})"
-    message = f"The service answered {status}: {detail}"
+    message = f"The service answered {status}: {_printable(detail)}"
     if status == 429 or status >= 500:
-        return BrokenTransferError(message, _retry_after(response.headers.get("Retry-After", "")))
+        return BrokenTransferError(message, retry_after(response.headers.get("Retry-After", "")))
     if 300 <= status < 400:
-        return DownloadError(f"The service answered {status} and points to {response.headers.get('Location')}.")
+        location = _printable(response.headers.get("Location", "nowhere"))
+        return DownloadError(f"The service answered {status} and points to {location}.")
     return RefusedRequestError(message) if status == 400 else DownloadError(message)
 
 
-def _retry_after(text: str) -> float | None:
+def _printable(text: str) -> str:
+    """Without what could move a terminal's cursor, and not too long."""
+    return "".join(one if one.isprintable() else " " for one in text[:1000])
+
+
+def retry_after(text: str) -> float | None:
     """Seconds of a Retry-After header (RFC 9110, 10.2.3): a number, or a date."""
     if text.isdecimal():
         return float(text)

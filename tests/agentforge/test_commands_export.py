@@ -123,7 +123,7 @@ def test_what_cannot_be_is_said_in_one_line(api: Api, tmp_path: Path) -> None:
         ((*FAILED, target), api.url, "agentforge_" + "x" * 43, 1, "The service answered 401: Sign in, or send"),
         ((*FAILED, target), api.url, worker["token"], 1, "The service answered 403: The role worker may not"),
         (("--kind", "best", "--out", target), api.url, api.token, 2, "400: kind must be one of all, successful, "),
-        ((*FAILED, target), nobody, api.token, 1, f"{nobody} cannot be reached: [Errno 111] Connection refused."),
+        ((*FAILED, target), nobody, api.token, 1, f"{nobody} cannot be reached: ["),
         ((*FAILED, target), "example.com", api.token, 2, "must be one such as https://forge.example.com."),
         ((*FAILED, target), api.url, "two words", 2, "AGENTFORGE_TOKEN must hold a token"),
         ((*FAILED, tmp_path), api.url, api.token, 1, "is there and is no file"),
