@@ -19,6 +19,8 @@ WEB = Path(str(files("web")))
 PAGES = (
     "/",
     "/environments",
+    "/environments/{slug}",
+    "/versions/{id}",
 )
 _PAGES = tuple(compile_path(page)[0] for page in PAGES)
 

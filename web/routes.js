@@ -4,11 +4,14 @@
 /** @typedef {() => Promise<{ default: (props: PageProps) => any }>} Load */
 
 const environments = () => import("./pages/environments.js");
+const version = () => import("./pages/version.js");
 
 /** @type {Record<string, Load>} */
 export const ROUTES = {
   "/": environments,
   "/environments": environments,
+  "/environments/:slug": version,
+  "/versions/:id": version,
   "/sign-in": () => import("./pages/sign-in.js"),
 };
 

@@ -19,7 +19,7 @@ export function useAction(operation) {
 
   /**
    * @param {import("./graph.js").Variables<Name> extends { input: infer Input } ? Omit<Input, "clientMutationId"> : never} input
-   * @returns {Promise<import("./graph.js").Result<Name>[keyof import("./graph.js").Result<Name>] | null>}
+   * @returns {Promise<Exclude<import("./graph.js").Result<Name>[keyof import("./graph.js").Result<Name>], { message: string }> | null>}
    */
   async function run(input) {
     if (running.current) return null;

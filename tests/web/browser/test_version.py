@@ -1,0 +1,152 @@
+"""A version's page: what it is, its runs, and a real worker watched from start to end."""
+
+import time
+
+import pytest
+from playwright.async_api import expect
+
+from db import environments
+from resolvers import accounts
+from tests.contract.conftest import Practice, practice
+from tests.contract.documents import UNKNOWN_ID
+from tests.factory import Attempt, create_run, create_version
+from tests.service import Service
+from tests.web.browser.conftest import House, Open, house, person
+from tests.web.browser.window import Window
+
+HOSTILE = "<img src=x onerror=alert(1)></pre><script>alert(2)</script>\u202egnp.exe"
+ENDED = 60_000
+
+#: Notes each state that the first run's line of progress has had.
+WATCH = """() => {
+  window.seen = [];
+  const note = () => {
+    const text = document.querySelector(".run .status")?.textContent;
+    if (text && text !== window.seen.at(-1)) window.seen.push(text);
+  };
+  new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+}"""
+
+
+@pytest.fixture
+async def demo(service: Service, home: House) -> House:
+    """An owner in the organization whose worker runs."""
+    return await person(
+        await accounts.tenant_of(home.tenant.pool, "demo"), "demo", f"{home.slug}@demo.example", "owner"
+    )
+
+
+@pytest.fixture
+async def own(service: Service) -> Practice:
+    return practice(service.client, "admin-console")
+
+
+async def test_runs_are_started_reset_and_watched_to_their_end(window_of: Open, demo: House, own: Practice) -> None:
+    own.configure(2, "sh", "-c", "sleep 0.$(({attempt} * 4))")
+    window = await window_of(demo)
+    await window.page.goto(f"{window.url}/versions/{own.version}")
+    await expect(window.role("heading", "Not run yet")).to_be_visible()
+    await window.is_accessible()
+    await window.page.evaluate(WATCH)
+
+    await window.role("button", "Reset: new workspace").click()
+    await expect(window.page.get_by_role("alert").filter(has_text="configuration")).to_be_visible()
+
+    await window.role("button", "Start evaluation").click()
+    await window.page.get_by_label("Evaluator configuration").select_option(index=0)
+    await window.page.get_by_label("Seed of the world").fill("7")
+    await window.role("button", "Start", exact=True).click()
+    await expect(window.text("Evaluation queued with 2 attempts, seed 7.")).to_be_visible()
+    await expect(window.page.locator(".run .status")).to_contain_text("completed after", timeout=ENDED)
+    await expect(window.page.locator(".run .attempt.unscored, .run .attempt.failed")).to_have_count(2)
+    seen = await window.page.evaluate("window.seen")
+    assert "1 of 2 attempts ended" in seen, seen
+
+    await window.role("button", "Reset: new world").click()
+    await expect(window.text("Reset: new world queued with 2 attempts")).to_be_visible()
+    newest = window.page.locator(".run").first
+    await expect(newest).to_contain_text("Reset: new world")
+    await expect(newest.locator(".status")).to_contain_text("completed after", timeout=ENDED)
+    await expect(window.page.locator(".run")).to_have_count(2)
+    await expect(window.role("heading", "How often agents pass", exact=False)).to_be_visible()
+    assert await window.page.evaluate(
+        "performance.getEntriesByType('navigation').length === 1 && window.seen.length > 2"
+    )
+
+
+async def test_a_run_is_cancelled(window_of: Open, demo: House, own: Practice) -> None:
+    own.configure(1, "sleep", "60")
+    window = await window_of(demo)
+    await window.page.goto(f"{window.url}/versions/{own.version}")
+    await window.role("button", "Start evaluation").click()
+    await window.role("button", "Start", exact=True).click()
+    await window.role("button", "Cancel", exact=True).click()
+    await window.is_accessible()
+    await window.page.keyboard.press("Escape")
+    await expect(window.role("button", "Cancel", exact=True)).to_be_focused()
+    await window.page.keyboard.press("Enter")
+    await window.role("button", "Cancel the run").click()
+    await expect(window.page.locator(".run .status")).to_contain_text("cancelled", timeout=ENDED)
+    await expect(window.role("button", "Cancel", exact=True)).to_have_count(0)
+
+
+async def test_a_version_shows_its_runs_and_estimates(window: Window, home: House) -> None:
+    first = await create_version(home.tenant, "shop")
+    version = await create_version(home.tenant, "shop", task=HOSTILE)
+    attempts = [Attempt(1.0), Attempt(0.5), Attempt(0.0), Attempt(status="timed_out", category="agent_timeout")]
+    await create_run(home.tenant, version, attempts)
+    await window.open("/environments/shop", "shop, version 2")
+    await expect(window.page.get_by_role("region", name="Task")).to_have_text(HOSTILE.replace("\u202e", "U+202E"))
+    assert await window.page.locator("main img, main script").count() == 0
+    await expect(window.page.locator(".run")).to_contain_text("1 passed 1 partial 1 failed 1 unscored")
+    await expect(window.role("link", "Attempt 4: unscored, timed out")).to_be_visible()
+    await expect(window.role("region", "pass@k and pass^k").get_by_role("cell").first).to_have_text("0.25")
+    await expect(window.page.get_by_text(version.digest[:12])).to_be_visible()
+    assert sorted(window.operations) == ["LatestVersion", "Viewer"]
+    await window.is_accessible()
+    await window.role("link", "1", exact=True).click()
+    await window.shows("shop, version 1")
+    assert window.page.url.endswith(f"/versions/{first.id}")
+    await window.page.go_back()
+    await window.shows("shop, version 2")
+
+
+async def test_an_environment_without_a_version_says_how_to_publish_one(window: Window, home: House) -> None:
+    async with home.tenant.transaction() as transaction:
+        await transaction.fetch(environments.CREATE, "bare", "Bare")
+    await window.open("/environments/bare", "Bare")
+    await expect(window.text("agentforge environment publish DIR --slug bare")).to_be_visible()
+    await window.is_accessible()
+
+
+async def test_what_is_elsewhere_or_nowhere_is_not_found(window: Window, home: House) -> None:
+    stranger = await house(home.tenant.pool)
+    version = await create_version(stranger.tenant, "theirs")
+    for path in (f"/versions/{version.id}", f"/versions/{UNKNOWN_ID}", "/versions/none", "/environments/theirs"):
+        await window.page.goto(window.url + path)
+        await expect(window.role("heading", "Not found")).to_be_visible()
+    await window.is_accessible()
+
+
+async def test_a_viewer_may_look_and_not_start(window_of: Open, home: House) -> None:
+    await create_version(home.tenant, "shop")
+    window = await window_of(await person(home.tenant, home.slug, f"v@{home.slug}.example", "viewer"))
+    await window.open("/environments/shop", "shop, version 1")
+    await expect(window.text("Your role may look, and not start runs.")).to_be_visible()
+    await expect(window.role("button", "Start evaluation")).to_have_count(0)
+
+
+async def test_five_hundred_trials_are_shown_soon(window: Window, home: House) -> None:
+    version = await create_version(home.tenant, "shop")
+    for _ in range(63):
+        await create_run(home.tenant, version, [Attempt(0.5)] * 8)
+    await window.open("/environments/shop", "shop, version 1")
+    await window.role("button", "Show older runs").click()
+    await expect(window.page.locator(".run")).to_have_count(50)
+    async with window.page.expect_response("**/graphql") as answered:
+        await window.role("button", "Show older runs").click()
+    await (await answered.value).finished()
+    began = time.perf_counter()
+    await window.page.wait_for_function("document.querySelectorAll('.run').length === 63")
+    assert time.perf_counter() - began < 1, "the time of the browser alone is 0.1 s; the machine may be busy"
+    assert await window.page.locator(".attempt").count() == 504
