@@ -101,7 +101,8 @@ class Types:
         for selected in selections:
             for node in self._fields(on, selected):
                 named.setdefault(node.alias.value if node.alias else node.name.value, []).append(node)
-        parts = [f"{key}: {self._field(on, nodes)}" for key, nodes in named.items()]
+        # What a directive leaves out is not there at all.
+        parts = [f"{key}{'?' if nodes[0].directives else ''}: {self._field(on, nodes)}" for key, nodes in named.items()]
         return "{ " + "; ".join(parts) + " }"
 
     def _field(self, on: GraphQLObjectType, nodes: list[FieldNode]) -> str:

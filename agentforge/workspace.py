@@ -21,6 +21,9 @@ PAGES = (
     "/environments",
     "/environments/{slug}",
     "/versions/{id}",
+    "/capability-gaps",
+    "/partial-rewards",
+    "/settings",
 )
 _PAGES = tuple(compile_path(page)[0] for page in PAGES)
 

@@ -1,9 +1,21 @@
 // Written by `just generate` from the documents in web/ and the schema.
 
 export interface Operations {
+  CapabilityGaps: {
+    variables: { filter?: { environmentVersionId?: string | null; environmentId?: string | null; evaluatorConfigurationId?: string | null; createdAfter?: string | null; createdBefore?: string | null } | null };
+    result: { capabilityGaps: { trials: number; categorized: number; gaps: ({ failureCategory: string; trials: number; latestTrial: { id: string; failureDetail: string | null } })[] }; environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] } };
+  };
   Environments: {
     variables: { first: number };
     result: { environments: { totalCount: number; pageInfo: { hasNextPage: boolean }; edges: ({ node: { id: string; slug: string; name: string; latestVersion: { id: string; version: number; createdAt: string; runs: { totalCount: number; edges: ({ node: { id: string; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; createdAt: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null })[] } })[] } } | null } })[] } };
+  };
+  PartialRewards: {
+    variables: { filter?: { environmentVersionId?: string | null; environmentId?: string | null; evaluatorConfigurationId?: string | null; createdAfter?: string | null; createdBefore?: string | null } | null };
+    result: { partialRewards: ({ stage: string; trials: number; mean: number; min: number; max: number; full: number })[]; environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] } };
+  };
+  Settings: {
+    variables: { owner: boolean };
+    result: { serviceVersion: string; viewer: { organization: { id: string; name: string; slug: string; members: { edges: ({ node: { id: string; email: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string } })[] }; apiTokens?: { edges: ({ node: { id: string; name: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string; expiresAt: string; revokedAt: string | null } })[] } } } };
   };
   VersionById: {
     variables: { id: string; runs: number };
@@ -16,6 +28,14 @@ export interface Operations {
   Viewer: {
     variables: Record<string, never>;
     result: { viewer: { id: string; email: string | null; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; organization: { id: string; slug: string; name: string } } };
+  };
+  AddMember: {
+    variables: { input: { clientMutationId?: string | null; email: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER" } };
+    result: { addMember: { message: string } | { id: string; email: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string } };
+  };
+  RemoveMember: {
+    variables: { input: { clientMutationId?: string | null; memberId: string } };
+    result: { removeMember: { message: string } | { id: string } };
   };
   RunUpdated: {
     variables: { id: string };
@@ -32,5 +52,13 @@ export interface Operations {
   ResetEnvironment: {
     variables: { input: { clientMutationId?: string | null; environmentVersionId: string; mode: "NEW_WORKSPACE" | "NEW_WORLD"; evaluatorConfigurationId?: string | null } };
     result: { resetEnvironment: { message: string } | { id: string; trigger: "EVALUATION" | "RESET" | "IMPORT"; resetMode: "NEW_WORKSPACE" | "NEW_WORLD" | null; seed: string; attemptCount: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; unscoredAttempts: number | null; failureDetail: string | null; createdAt: string; startedAt: string | null; finishedAt: string | null; passAtK: ({ k: number; estimate: number | null; passHatK: number | null })[]; evaluatorConfiguration: { id: string; name: string }; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null })[] } };
+  };
+  CreateToken: {
+    variables: { input: { clientMutationId?: string | null; name: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; days?: number } };
+    result: { createApiToken: { id: string; name: string; secret: string | null } | { message: string } };
+  };
+  RevokeToken: {
+    variables: { input: { clientMutationId?: string | null; apiTokenId: string } };
+    result: { revokeApiToken: { id: string } | { message: string } };
   };
 }

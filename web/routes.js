@@ -12,6 +12,9 @@ export const ROUTES = {
   "/environments": environments,
   "/environments/:slug": version,
   "/versions/:id": version,
+  "/capability-gaps": () => import("./pages/capability-gaps.js"),
+  "/partial-rewards": () => import("./pages/partial-rewards.js"),
+  "/settings": () => import("./pages/settings.js"),
   "/sign-in": () => import("./pages/sign-in.js"),
 };
 

@@ -80,6 +80,6 @@ function unreachable(signal, error) {
 
 /** @param {{ message: string, extensions?: { code?: string } }[]} errors */
 export function graphError(errors) {
-  const kind = errors.some((error) => error.extensions?.code) ? "refused" : "failed";
+  const kind = errors.some((error) => error.extensions?.code === "INTERNAL") ? "failed" : "refused";
   return new GraphError(kind, [...new Set(errors.map((error) => error.message))].join(" "));
 }

@@ -13,6 +13,9 @@ const VIEWER = /** @type {import("./graph.js").Operation<"Viewer">} */ (graphql`
 
 const LINKS = /** @type {[string, string, RegExp][]} */ ([
   ["/", "Environments", /^\/($|environments|versions)/],
+  ["/capability-gaps", "Capability gap", /^\/capability-gaps/],
+  ["/partial-rewards", "Partial rewards", /^\/partial-rewards/],
+  ["/settings", "Settings", /^\/settings/],
 ]);
 
 /** @param {{ children: import("./html.js").Children }} props */

@@ -1,7 +1,5 @@
 """A version's page: what it is, its runs, and a real worker watched from start to end."""
 
-import time
-
 import pytest
 from playwright.async_api import expect
 
@@ -143,10 +141,16 @@ async def test_five_hundred_trials_are_shown_soon(window: Window, home: House) -
     await window.open("/environments/shop", "shop, version 1")
     await window.role("button", "Show older runs").click()
     await expect(window.page.locator(".run")).to_have_count(50)
-    async with window.page.expect_response("**/graphql") as answered:
-        await window.role("button", "Show older runs").click()
-    await (await answered.value).finished()
-    began = time.perf_counter()
-    await window.page.wait_for_function("document.querySelectorAll('.run').length === 63")
-    assert time.perf_counter() - began < 1, "the time of the browser alone is 0.1 s; the machine may be busy"
+    devtools = await window.context.new_cdp_session(window.page)
+    await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    async def seconds() -> float:
+        """Of the page's own thread on a processor, which others on the machine do not lengthen."""
+        metrics = (await devtools.send("Performance.getMetrics"))["metrics"]
+        return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
+
+    before = await seconds()
+    await window.role("button", "Show older runs").click()
+    await expect(window.page.locator(".run")).to_have_count(63)
+    assert await seconds() - before < 0.2
     assert await window.page.locator(".attempt").count() == 504
