@@ -7,7 +7,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentforge import auth, health, workspace
+from agentforge import auth, health, metrics, workspace
 from agentforge.auth import Authenticate, identify_authorization
 from agentforge.settings import Settings
 from agentforge.workspace import CONTENT_SECURITY_POLICY, GRAPHIQL_POLICY, WEB
@@ -58,6 +58,7 @@ def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> St
             *auth.routes,
             *streaming_routes,
             *health.routes,
+            *metrics.routes,
             *workspace.routes,
         ],
         middleware=[
@@ -67,6 +68,5 @@ def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> St
         ],
         exception_handlers=exception_handlers,
     )
-    app.state.pool = pool
-    app.state.exports = exports
+    app.state.pool, app.state.exports, app.state.metrics_token = pool, exports, settings.metrics_token
     return app

@@ -3,7 +3,7 @@
 import logging
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 import structlog
@@ -18,9 +18,12 @@ def _json(event: dict[str, object], default: object = None) -> bytes:
         return orjson.dumps(escaped, default=repr)
 
 
-def configure_logs(level: str, path: Path | None = None) -> None:
-    """Send structlog's and the standard library's events to `path`, or to standard error."""
-    stream: BinaryIO = path.open("ab", buffering=0) if path else sys.stderr.buffer
+def configure_logs(level: str, path: Path | None = None, stream: Any = None) -> None:
+    """Send structlog's and the standard library's events to `path`, or to standard error.
+
+    A `stream` in their place takes bytes and text.
+    """
+    binary: BinaryIO = stream or (path.open("ab", buffering=0) if path else sys.stderr.buffer)
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -31,10 +34,11 @@ def configure_logs(level: str, path: Path | None = None) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer(serializer=_json)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.BytesLoggerFactory(stream),
+        logger_factory=structlog.BytesLoggerFactory(binary),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(path.open("a", encoding="utf-8", buffering=1) if path else sys.stderr)
+    text = stream or (path.open("a", encoding="utf-8", buffering=1) if path else sys.stderr)
+    handler = logging.StreamHandler(text)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],

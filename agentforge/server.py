@@ -1,7 +1,6 @@
 """The API process: connections, the listener for changes, and uvicorn."""
 
 import asyncio
-import gc
 import socket
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -11,6 +10,7 @@ from starlette.types import ASGIApp
 
 from agentforge.address import PortError
 from agentforge.app import build
+from agentforge.collection import spare_what_stays
 from agentforge.settings import Settings
 from db.changes import listen
 from db.pool import open_pool
@@ -20,9 +20,6 @@ from streaming.lines import MOST_STREAMS
 #: How long answers under way may take once the service is told to stop.
 _GRACE_SECONDS = 5
 
-
-#: Objects made and kept before the youngest are searched for cycles. A wide answer makes thousands, none cyclic.
-_COLLECT_AFTER = 50_000
 
 _CONNECTIONS = 12
 
@@ -47,13 +44,6 @@ def bind(settings: Settings) -> socket.socket:
         listener.close()
         raise PortError(f"Port {settings.port} of {settings.host} cannot be used: {error.strerror}.") from error
     return listener
-
-
-def _spare_what_stays() -> None:
-    """Leaves what was made to serve out of every later search for cycles, and searches seldom."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER, 20, 20)
 
 
 @asynccontextmanager
@@ -97,5 +87,5 @@ async def running_api(
         listen(database_url) as changes,
         serving(build(pool, exports, changes, settings), listener) as task,
     ):
-        _spare_what_stays()
+        spare_what_stays()
         yield task

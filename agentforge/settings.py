@@ -82,6 +82,12 @@ class Settings(BaseSettings):
     log_level: Annotated[LogLevel, BeforeValidator(_lower)] = Field(
         default="info", description="Least severe level that is logged."
     )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        repr=False,
+        description="What Prometheus sends as a bearer token to read /metrics; unset: there is no /metrics.",
+    )
     concurrency: int = Field(
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,

@@ -23,6 +23,7 @@ from pgqueuer.ports.driver import Driver, NotifyCallback
 
 from db.patience import Patience
 from db.tenant import Transaction
+from db.workers import TABLES
 
 SETTINGS = DBSettings(db_schema="queue", channel=Channel("agentforge_jobs"))
 ENTRYPOINT = "evaluation_run"
@@ -82,7 +83,9 @@ async def enqueue(transaction: Transaction, job: RunJob, attempts: int) -> int:
     """Put a run of so many attempts into the queue when the transaction commits; returns the job's id."""
     turn = await transaction.connection.fetchval(_TAKE_TURN, job.organization_id, attempts, ENTRYPOINT)
     queue = queries(AsyncpgDriver(transaction.connection))  # type: ignore[arg-type]
-    (job_id,) = await queue.enqueue(ENTRYPOINT, job.encode(), priority=-turn)
+    # For whoever counts what waits: the attempts themselves are behind row-level security.
+    headers = {"attempts": str(attempts)}
+    (job_id,) = await queue.enqueue(ENTRYPOINT, job.encode(), priority=-turn, headers=headers)
     return job_id
 
 
@@ -213,6 +216,7 @@ async def install(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     else:
         await owner.install()
     await connection.execute(_TURNS)
+    await connection.execute(TABLES)
     await connection.execute(
         "grant usage on schema queue to agentforge_app;"
         "grant select, insert, update, delete on all tables in schema queue to agentforge_app;"

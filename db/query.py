@@ -37,6 +37,10 @@ class Column:
     name: str
     text: bool = False
 
+    def sql(self) -> str:
+        """Of the row called `row`."""
+        return f'row."{self.name}"{"::text" if self.text else ""}'
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -117,10 +121,15 @@ def decided(text: str, arguments: Sequence[object]) -> tuple[str, Sequence[objec
     return variant, [arguments[position] for position in kept]
 
 
-def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:
-    """The statement's rows in its own order, with only `columns`: PostgreSQL computes nothing that is not selected."""
-    selected = ", ".join(f'row."{column.name}"{"::text" if column.text else ""}' for column in columns)
+def selecting(query: Query[Row], selected: str) -> tuple[str, str, bool]:
+    """The comment that names the statement, a statement over each `row` of it in its order, and `uuid_keys`."""
     head, _, body = query.text.partition("\n")
     # In a select of its own, or PostgreSQL would read the text anew for every row that it looks at.
     body, keys = _KEYS.subn(r"(select \1::text::uuid[])::uuid[]", body.rstrip().removesuffix(";"))
-    return Projection(f"{head}\nselect {selected} from (\n{body}\n) row", keys > 0)
+    return head, f"select {selected} from (\n{body}\n) row", keys > 0  # noqa: S608 - made of names of ours
+
+
+def projection(query: Query[Row], columns: Sequence[Column]) -> Projection:
+    """The statement's rows in its own order, with only `columns`: PostgreSQL computes nothing that is not selected."""
+    head, text, uuid_keys = selecting(query, ", ".join(column.sql() for column in columns))
+    return Projection(f"{head}\n{text}", uuid_keys)

@@ -18,7 +18,7 @@ from db.migrate import migrate
 from db.pool import nothing_to_reset
 from db.tenant import Tenant
 from tests.factory import create_organization
-from tests.service import PROJECT, Client, Service, command_json, running_service, short_directory
+from tests.service import METRICS_TOKEN, PROJECT, Client, Service, command_json, running_service, short_directory
 
 
 class OneProcessForTheService(LoadFileScheduling):  # type: ignore[misc]
@@ -123,7 +123,9 @@ def service() -> Iterator[Service]:
     """A running `agentforge up` whose demo has ended; tests may add to it and must not stop it."""
     with (
         short_directory() as directory,
-        running_service(directory / "data", AGENTFORGE_LEASE_SECONDS="5") as running,
+        running_service(
+            directory / "data", AGENTFORGE_LEASE_SECONDS="5", AGENTFORGE_METRICS_TOKEN=METRICS_TOKEN
+        ) as running,
     ):
         yield running
 

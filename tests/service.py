@@ -21,6 +21,7 @@ import psutil
 PROJECT = Path(__file__).parents[1]
 SECONDS = 90
 MEMORY_BYTES = 4 * 2**30
+METRICS_TOKEN = "of the tests' own scraper"
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,13 @@ class Service:
         """Ends `up` and gives its exit code."""
         self.process.send_signal(number)
         return self.process.wait(SECONDS)
+
+
+def metrics_of(service: Service) -> str:
+    """The text of /metrics of a service that was started with METRICS_TOKEN."""
+    answer = httpx.get(f"{service.url}/metrics", headers={"Authorization": f"Bearer {METRICS_TOKEN}"}, timeout=30)
+    answer.raise_for_status()
+    return answer.text
 
 
 def with_the_example(service: Service, settings: Mapping[str, str] = MappingProxyType({})) -> Service:

@@ -6,7 +6,7 @@ from typing import Final
 
 from agentforge.worker import atif
 from agentforge.worker.evaluation import evaluate
-from agentforge.worker.files import keep_files, read_trajectory
+from agentforge.worker.files import Kept, KeptFile, keep_files, read_trajectory
 from agentforge.worker.log import Log, LogStream
 from agentforge.worker.outcome import (
     REDACTION_FAILED,
@@ -74,6 +74,7 @@ class _Execution:
         ending = await self._run_world()
         if not ending.is_scored:
             return conclude(ending, None)
+        self._attempt.parts.enter("evaluator")
         self._recorder.rewrite()
         try:
             return conclude(ending, await evaluate(self._room, self._log, self._redactor))
@@ -81,6 +82,7 @@ class _Execution:
             return conclude(ending, error)
 
     async def _run_world(self) -> Ending:
+        self._attempt.parts.enter("world")
         try:
             world = await Process.start(
                 self._room.world_command(),
@@ -98,6 +100,7 @@ class _Execution:
             return await self._run_agent(relay)
 
     async def _run_agent(self, relay: Relay) -> Ending:
+        self._attempt.parts.enter("agent")
         try:
             agent = await Process.start(
                 self._room.agent_command(),
@@ -164,10 +167,14 @@ class _Execution:
         outcome = await self._redacted(ending, score)
         return not_redacted(self._redactor.failure) if self._redactor.failure else outcome
 
+    def _left(self) -> tuple[KeptFile | None, Kept]:
+        workspace, patterns = self._room.workspace, self._attempt.manifest.artifacts
+        trajectory = read_trajectory(workspace, self._redactor)
+        return trajectory, keep_files(workspace, patterns, self._limits.artifact_bytes, self._redactor)
+
     async def _redacted(self, ending: Ending, score: Score) -> Outcome:
-        trajectory = await asyncio.to_thread(read_trajectory, self._room.workspace, self._redactor)
-        patterns, most_bytes = self._attempt.manifest.artifacts, self._limits.artifact_bytes
-        kept = await asyncio.to_thread(keep_files, self._room.workspace, patterns, most_bytes, self._redactor)
+        self._attempt.parts.enter("keeping")
+        trajectory, kept = await asyncio.to_thread(self._left)
         self._log.add("".join(f"[worker] {remark}\n" for remark in kept.remarks))
         detail = ending.detail and self._redactor.text(ending.detail)
         return Outcome(

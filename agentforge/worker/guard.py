@@ -1,6 +1,6 @@
 """Starts one command and stays until it, and everything it started, has ended.
 
-Run by its path in a process of its own (see `processes`), with arguments of this shape:
+Forked by `guard_server`, or, in a sandbox, run by its path with arguments of this shape:
 
     CONTROL STREAMS MEMORY_BYTES PROCESSES DISK_BYTES FOLDER... -- COMMAND...
 
@@ -11,7 +11,8 @@ attempt without doubt. When the socket closes, be it that the worker asks or tha
 ended: SIGTERM, a grace, SIGKILL. A tree over one of its limits gets no grace. Outside Linux there are no
 subreapers, so there orphans escape.
 
-It reports lines: `started` or `error REASON`; then perhaps `limit KIND`; then `exit CODE` (negative for a signal).
+It reports lines: `started PID` or `error REASON`; then perhaps `limit KIND`; then `exit CODE` (negative for a
+signal); and `gone` when nothing is left.
 """
 
 import math
@@ -25,7 +26,17 @@ import time
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from agentforge.worker import tree
-from agentforge.worker.watch import Watch, privilege, set_hard_limits
+from agentforge.worker.watch import POLL_SECONDS, Watch, privilege, set_hard_limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_prctl = None
+if sys.platform == "linux":
+    import ctypes
+
+    _prctl = ctypes.CDLL(None).prctl
 
 GRACE_SECONDS = 2.0
 _KILL_SECONDS = 0.01
@@ -37,31 +48,48 @@ def main() -> None:
     separator = sys.argv.index("--")
     control, streams, memory_bytes, processes, disk_bytes = map(int, sys.argv[1:6])
     os.set_inheritable(control, False)
-    if sys.platform == "linux":
-        import ctypes
-
-        prctl = ctypes.CDLL(None).prctl
-        prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        # What it watches has the same user, who may else trace it: stop it, or have it report what he likes.
-        prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     if streams:
         os.dup2(streams, 0)
         os.dup2(streams + 1, 1)
         os.closerange(streams, streams + 2)
     # The worker says when it knows this process, so that a start given up midway leaves no command behind.
-    if not os.read(control, 1):
-        return
+    if os.read(control, 1):
+        command, folders = sys.argv[separator + 1 :], sys.argv[6:separator]
+        stay(control, command, os.environ, memory_bytes, processes, disk_bytes, folders=folders)
+
+
+def stay(
+    control: int,
+    command: list[str],
+    env: "Mapping[str, str]",
+    memory_bytes: int,
+    processes: int,
+    disk_bytes: int,
+    *,
+    folders: list[str],
+) -> None:
+    """Starts the command and returns when its whole tree has ended. It is looked for in this process's PATH."""
+    if _prctl is not None:
+        _prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    cannot_be_traced()
     woken = _wake_on_children()
     set_hard_limits(memory_bytes, processes, disk_bytes)
     try:
-        command = _spawn(sys.argv[separator + 1 :])
+        pid = _spawn(command, env)
     except (OSError, ValueError) as error:
-        _report(control, f"error {error}")
+        report(control, f"error {error}")
         return
     _release_standard_streams()
-    _report(control, "started")
+    report(control, f"started {os.getpid()}")
     privilege()
-    Guard(command, control, woken, Watch(memory_bytes, processes, disk_bytes, sys.argv[6:separator])).stay()
+    Guard(pid, control, woken, Watch(memory_bytes, processes, disk_bytes, folders)).stay()
+    report(control, "gone")
+
+
+def cannot_be_traced() -> None:
+    """What a guard watches has the same user, who may else trace it: stop it, or have it report what he likes."""
+    if _prctl is not None:
+        _prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _wake_on_children() -> int:
@@ -76,10 +104,10 @@ def _wake_on_children() -> int:
     return reading
 
 
-def _spawn(command: list[str]) -> int:
+def _spawn(command: list[str], env: "Mapping[str, str]") -> int:
     # Python ignores the last two itself; an ignored signal would be inherited.
     defaults = [*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ]
-    return os.posix_spawnp(command[0], command, os.environ, setsid=True, setsigdef=defaults)
+    return os.posix_spawnp(command[0], command, env, setsid=True, setsigdef=defaults)
 
 
 def _release_standard_streams() -> None:
@@ -89,7 +117,8 @@ def _release_standard_streams() -> None:
         os.dup2(nowhere, stream)
 
 
-def _report(control: int, line: str) -> None:
+def report(control: int, line: str) -> None:
+    """Tells the worker, if it is there still."""
     try:
         os.write(control, line.replace("\n", " ").encode("utf-8", "backslashreplace") + b"\n")
     except OSError:  # the worker may be gone
@@ -108,7 +137,7 @@ class Guard:
 
     def stay(self) -> None:
         """Returns when there is no child left: with none, there is no descendant either."""
-        next_look = 0.0
+        next_look = time.monotonic() + POLL_SECONDS  # what has just begun holds nothing yet
         while self._reap():
             now = time.monotonic()
             if now >= self._deadline:
@@ -130,9 +159,12 @@ class Guard:
         if self._woken in ready:
             os.read(self._woken, 65_536)
 
-    def _look(self, *, is_last: bool = False) -> None:
-        if limit := self._watch.exceeded(is_last=is_last):
-            _report(self._control, f"limit {limit}")
+    def _look(self) -> None:
+        self._note(self._watch.exceeded())
+
+    def _note(self, limit: str | None) -> None:
+        if limit:
+            report(self._control, f"limit {limit}")
             self._deadline = 0.0
 
     def _end(self) -> None:
@@ -150,15 +182,16 @@ class Guard:
         except ChildProcessError:
             has_others = False
         if code is not None:
-            self._conclude(code)
+            self._conclude(code, has_others=has_others)
         return has_others
 
-    def _conclude(self, code: int) -> None:
+    def _conclude(self, code: int, *, has_others: bool) -> None:
         if self._deadline == math.inf:
             # Whoever goes too far and ends between two looks, perhaps of it, is to be found as well.
-            self._look(is_last=True)
-        _report(self._control, f"exit {code}")
-        self._end()
+            self._note(self._watch.exceeded_at_last(has_members=has_others))
+        report(self._control, f"exit {code}")
+        if has_others:
+            self._end()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from pgqueuer.domain.models import Context, Job
 
 from agentforge.worker import records
 from agentforge.worker.attempt import Attempt, Outcome, execute
+from agentforge.worker.guards import Guards
+from agentforge.worker.metrics import Execution, Metrics
 from agentforge.worker.places import Places
 from agentforge.worker.plan import CannotRunError, Plan, start_run
 from agentforge.worker.progress import keep_steps
@@ -51,6 +53,8 @@ class Executor:
     handing_back: asyncio.Event = field(default_factory=asyncio.Event)
     keys: SecretKeys = field(default_factory=lambda: SecretKeys([]))
     sandbox: Sandbox | None = None
+    guards: Guards | None = None
+    metrics: Metrics = field(default_factory=Metrics)
     patiently: Patience = field(init=False)
     places: Places = field(init=False)
 
@@ -121,21 +125,29 @@ class Executor:
             if stop.is_set() or self.stopping.is_set():
                 return
             claimed = await self.patiently(lambda: records.claim(tenant, trial, self.worker))
+            self.metrics.claimed(trial, claimed)
             if claimed is None:
                 return
-            with structlog.contextvars.bound_contextvars(
-                evaluation_trial_id=str(claimed.id), attempt=claimed.attempt, execution=claimed.execution
+            with (
+                structlog.contextvars.bound_contextvars(
+                    evaluation_trial_id=str(claimed.id), attempt=claimed.attempt, execution=claimed.execution
+                ),
+                self.metrics.execution(claimed) as execution,
             ):
-                await self._execute(tenant, plan, claimed, stop)
+                await self._execute(tenant, plan, execution, stop)
 
-    async def _execute(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> None:
+    async def _execute(self, tenant: Tenant, plan: Plan, execution: Execution, stop: asyncio.Event) -> None:
+        trial = execution.trial
         log.info("trial_started")
         try:
-            outcome = await self._outcome(tenant, plan, trial, stop)
+            outcome = await self._outcome(tenant, plan, execution, stop)
+            execution.parts.enter("storing")
             if outcome.status == "cancelled" and self.handing_back.is_set():
                 await records.release(tenant, trial)
+                execution.handed_back()
                 return
             await self.patiently(lambda: records.finish(tenant, trial, outcome))
+            execution.stored(outcome)
         except BaseException:
             # This worker lives: another's error, or its own, is no lost execution of this trial.
             with suppress(Exception):
@@ -143,7 +155,8 @@ class Executor:
             raise
         log.info("trial_ended", status=outcome.status, reward=outcome.reward, failure_category=outcome.failure_category)
 
-    async def _outcome(self, tenant: Tenant, plan: Plan, trial: EvaluationTrial, stop: asyncio.Event) -> Outcome:
+    async def _outcome(self, tenant: Tenant, plan: Plan, execution: Execution, stop: asyncio.Event) -> Outcome:
+        trial = execution.trial
         directory = Path(tempfile.mkdtemp(prefix="attempt-", dir=self.directory))
         attempt = Attempt(
             manifest=plan.manifest,
@@ -154,6 +167,8 @@ class Executor:
             directory=directory,
             secrets=plan.secrets,
             sandbox=self.sandbox,
+            guards=self.guards,
+            parts=execution.parts,
         )
         try:
             # Once another has begun this execution counts for nothing: it ends as if it had been cancelled. It alone:

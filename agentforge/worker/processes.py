@@ -2,14 +2,11 @@
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import secrets
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -17,13 +14,15 @@ from typing import Final, Protocol, Self
 import psutil
 
 from agentforge.worker import guard
-from agentforge.worker.sandbox import STREAMS
+from agentforge.worker.bounds import Bounds
+from agentforge.worker.pipes import PIECE_BYTES
+from agentforge.worker.starting import Started, start_guard
 
 LINE_BYTES: Final = 16 * 1024 * 1024
 _MARKER: Final = "AGENTFORGE_PROCESS"
-_PIECE: Final = 65_536
 _PASSES: Final = 50  # of killing what starts others meanwhile
 _DEADLINE_SECONDS: Final = guard.GRACE_SECONDS + 5
+_WAKE_SECONDS: Final = 5.0
 
 
 class CannotStartError(Exception):
@@ -38,48 +37,23 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What one tree of processes may use. `folders` are those measured; `sandbox` starts what it is put in front of."""
-
-    memory_bytes: int
-    processes: int
-    disk_bytes: int
-    folders: tuple[Path, ...]
-    sandbox: tuple[str, ...] = ()
-
-    def describe(self, kind: str) -> str:
-        """Says what a tree over its limit of this kind (see `guard`) did."""
-        return {
-            "memory": f"held more than {self.memory_bytes} bytes of memory",
-            "process": f"ran more than {self.processes} processes or their threads at once",
-            "disk": f"kept more than {self.disk_bytes} bytes in its folders",
-        }[kind]
-
-    def guarded(self, control: int, command: Sequence[str]) -> list[str]:
-        """Returns the command line of a guard over this command."""
-        # Outside Linux the guard needs psutil.
-        python = [sys.executable, "-I", *(["-S"] if sys.platform == "linux" else []), str(Path(guard.__file__))]
-        numbers = (control, STREAMS if self.sandbox else 0, self.memory_bytes, self.processes, self.disk_bytes)
-        return [*self.sandbox, *python, *map(str, numbers), *map(str, self.folders), "--", *command]
-
-
 class Process:
     """A running command under its guard (see `guard`). Leaving its context ends the whole tree."""
 
     def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        marker: str,
-        report: asyncio.StreamReader,
-        control: asyncio.StreamWriter,
+        self, started: Started, marker: str, report: asyncio.StreamReader, control: asyncio.StreamWriter
     ) -> None:
-        self._guard = process
+        self._pipes = started.pipes
+        self._program = started.process
+        self._guard = None if started.process is None else started.process.pid
         self._marker = marker
         self._report = report
         self._control = control
+        self._started: asyncio.Future[str] = asyncio.get_running_loop().create_future()  # why it has not; or empty
+        self._code: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._is_gone = False  # said the guard, which is then the last of its tree
+        self._listening: asyncio.Task[None]
         self._pumps: list[asyncio.Task[None]] = []
-        self._code: asyncio.Task[int | None] | None = None
 
     @classmethod
     async def start(
@@ -101,110 +75,123 @@ class Process:
         """
         ours, theirs = socket.socketpair()
         marker = secrets.token_hex(16)
-        with theirs:  # not among the descriptors that a sandbox gives to the streams
-            control = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 10)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *bounds.guarded(control, command),
-                stdin=asyncio.subprocess.PIPE if stdout is None else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                limit=_PIECE,
-                env={**env, _MARKER: marker},
-                cwd=cwd,
-                pass_fds=[control],
-                start_new_session=True,
-            )
+            with theirs:
+                marked = {**env, _MARKER: marker}
+                started = await start_guard(theirs, command, bounds, marked, cwd, has_stdin=stdout is None)
         except BaseException as error:
             ours.close()
             if isinstance(error, (OSError, ValueError)):
                 raise CannotStartError(str(error)) from error
             raise
-        finally:
-            os.close(control)
-        return await cls._begin(process, marker, ours, stdout, stderr, bounds, exceeded)
+        try:
+            report, control = await asyncio.open_unix_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            started.pipes.close()
+            raise
+        self = cls(started, marker, report, control)
+        await self._begin(started.go, stdout, stderr, bounds, exceeded)
+        return self
 
-    @classmethod
     async def _begin(
-        cls,
-        process: asyncio.subprocess.Process,
-        marker: str,
-        control: socket.socket,
+        self,
+        go: bytes,
         stdout: Sink | None,
         stderr: Sink,
         bounds: Bounds,
         exceeded: Callable[[str, str], None],
-    ) -> Self:
-        report, writer = await asyncio.open_unix_connection(sock=control)
-        self = cls(process, marker, report, writer)
-        assert process.stdout
-        assert process.stderr
-        self._pumps = [asyncio.create_task(_pump(process.stderr, stderr))]
+    ) -> None:
+        self._listening = asyncio.create_task(self._listen(bounds, exceeded))
+        self._pumps = [asyncio.create_task(_pump(self._pipes.stderr, stderr))]
         if stdout is not None:
-            self._pumps.append(asyncio.create_task(_pump(process.stdout, stdout)))
+            self._pumps.append(asyncio.create_task(_pump(self._pipes.stdout, stdout)))
         try:
-            writer.write(b"!")
-            line = (await report.readline()).decode().strip()
-            if line != "started":
-                raise CannotStartError(line.removeprefix("error ") or "its guard ended")
+            self._control.write(go)
+            while not (await asyncio.wait({self._started}, timeout=_WAKE_SECONDS))[0]:
+                if bounds.guards:
+                    bounds.guards.wake()
+            if reason := self._started.result():
+                raise CannotStartError(reason)
         except BaseException:
             await self.end()
             raise
-        self._code = asyncio.create_task(self._read_code(bounds, exceeded))
-        return self
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
-        assert self._guard.stdin
-        return self._guard.stdin
+        assert self._pipes.stdin
+        return self._pipes.stdin
 
     @property
     def stdout(self) -> asyncio.StreamReader:
-        assert self._guard.stdout
-        return self._guard.stdout
+        return self._pipes.stdout
 
     async def ended(self) -> int | None:
         """Waits for the command itself to end; the exit code, negative for a signal, None when unknown."""
-        assert self._code
         return await asyncio.shield(self._code)
 
-    async def _read_code(self, bounds: Bounds, exceeded: Callable[[str, str], None]) -> int | None:
-        while line := (await self._report.readline()).decode():
-            word, _, value = line.strip().partition(" ")
-            if word == "exit":
-                return int(value)
-            exceeded(value, bounds.describe(value))
-        return None
+    async def _listen(self, bounds: Bounds, exceeded: Callable[[str, str], None]) -> None:
+        """Hears the guard to its end."""
+        with contextlib.suppress(ConnectionError):  # it was killed with something of ours unread
+            while line := (await self._report.readline()).decode():
+                word, _, told = line.strip().partition(" ")
+                if word == "limit":
+                    exceeded(told, bounds.describe(told))
+                else:
+                    self._note(word, told)
+        if not self._started.done():
+            self._started.set_result("its guard ended")
+        if not self._code.done():
+            self._code.set_result(None)
+
+    def _note(self, word: str, told: str) -> None:
+        match word:
+            case "started":
+                self._guard = self._guard or int(told)
+                self._started.set_result("")
+            case "error":
+                self._started.set_result(told)
+                self._is_gone = True
+            case "exit":
+                self._code.set_result(int(told))
+            case "gone":
+                self._is_gone = True
 
     async def end(self) -> None:
         """Ends what is left of the tree and returns when all of it is gone: SIGTERM, a grace, SIGKILL."""
-        self._control.close()
-        if self._guard.returncode is None:
+        if not self._has_ended():
             with contextlib.suppress(OSError):
-                os.kill(self._guard.pid, signal.SIGCONT)  # its tree may have stopped it
-        if self._guard.stdin:
-            self._guard.stdin.close()
+                self._control.write_eof()
+            if self._guard is not None:
+                with contextlib.suppress(OSError):
+                    os.kill(self._guard, signal.SIGCONT)  # its tree may have stopped it
+        if self._pipes.stdin:
+            self._pipes.stdin.close()
             # A pipe that nobody reads would keep its process in a write and never report its end.
             self._pumps.append(asyncio.create_task(_pump(self.stdout, _Nowhere())))
-        if self._is_unguarded() or not await self._wait_for_guard() or self._guard.returncode != 0:
+        if not await self._wait_for_guard() or not self._is_gone:
             # Without their guard, orphans are somebody else's children now, but still carry the marker.
             await asyncio.to_thread(_kill_marked, self._marker)
             await self._wait_for_guard()
         await asyncio.wait(self._pumps, timeout=1)
-        for task in (*self._pumps, *([self._code] if self._code else [])):
+        self._control.close()
+        self._pipes.close()
+        for task in (*self._pumps, self._listening):
             task.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
+        await asyncio.gather(*self._pumps, self._listening, return_exceptions=True)
 
-    def _is_unguarded(self) -> bool:
-        return self._code is not None and self._code.done() and self._code.result() is None
+    def _has_ended(self) -> bool:
+        """Whether the guard has; while it has not, its id is no other process's."""
+        return self._listening.done() if self._program is None else self._program.returncode is not None
 
     async def _wait_for_guard(self) -> bool:
+        """Waits for the guard's end; false for one that had to be killed."""
+        ending = asyncio.gather(*([self._program.wait()] if self._program else []), asyncio.shield(self._listening))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._guard.wait(), _DEADLINE_SECONDS)
+            await asyncio.wait_for(ending, _DEADLINE_SECONDS)
             return True
-        await asyncio.to_thread(_kill_below, self._guard.pid)
-        with contextlib.suppress(ProcessLookupError):
-            self._guard.kill()
+        if self._guard is not None and not self._has_ended():
+            await asyncio.to_thread(_kill_tree, self._guard)
         return False
 
     async def __aenter__(self) -> Self:
@@ -229,15 +216,16 @@ class _Nowhere:
 
 async def _pump(stream: asyncio.StreamReader, sink: Sink) -> None:
     try:
-        while data := await stream.read(_PIECE):
+        while data := await stream.read(PIECE_BYTES):
             sink.feed(data)
     finally:
         sink.close()
 
 
-def _kill_below(guard: int) -> None:
+def _kill_tree(guard: int) -> None:
     with contextlib.suppress(psutil.Error):
-        for process in psutil.Process(guard).children(recursive=True):
+        root = psutil.Process(guard)
+        for process in (*root.children(recursive=True), root):
             with contextlib.suppress(psutil.Error):
                 process.kill()
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from agentforge.settings import SandboxPart as Part
-from agentforge.worker.processes import Bounds
+from agentforge.worker.bounds import Bounds
+from agentforge.worker.guards import Guards
+from agentforge.worker.parts import Parts
 from agentforge.worker.removal import remove_folder
 from agentforge.worker.sandbox import Sandbox
 from agentforge.worker.steps import Step
@@ -28,7 +30,8 @@ class Attempt:
 
     `bundle` is the environment's unpacked folder, shared and only read; `directory` is empty, of this
     execution alone, and removed by the caller. `secrets` are variables of the agent's process, and of no other.
-    `steps` grows while the agent works.
+    `steps` grows while the agent works, and `parts` tells which one is under way. Without `guards` each command waits
+    for a guard of its own to start.
     """
 
     manifest: Manifest
@@ -40,6 +43,8 @@ class Attempt:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     steps: list[Step] = field(default_factory=list)
     sandbox: Sandbox | None = None
+    guards: Guards | None = None
+    parts: Parts = field(default_factory=Parts)
 
 
 def substitute(command: Sequence[str], values: Mapping[str, str]) -> list[str]:
@@ -137,6 +142,7 @@ class Room:
             disk_bytes=limits.disk_bytes,
             folders=folders,
             sandbox=sandbox.command(part, folders[0], writable=folders, readable=shown) if sandbox else (),
+            guards=self._attempt.guards,
         )
 
     def _values(self) -> dict[str, str]:

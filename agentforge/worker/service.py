@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -16,11 +17,16 @@ import structlog
 from pgqueuer.core.qm import QueueManager
 from pgqueuer.domain.errors import FailingListenerError
 
+from agentforge.collection import spare_what_stays
 from agentforge.settings import Settings
 from agentforge.worker.folders import attempts_folder
+from agentforge.worker.guards import Guards
 from agentforge.worker.job import Executor
+from agentforge.worker.metrics import Metrics
 from agentforge.worker.protection import gaps
+from agentforge.worker.reports import Reports, reporting
 from agentforge.worker.sandbox import open_sandbox
+from agentforge.worker.table import Display, showing
 from db.jobs import ENTRYPOINT, queue_manager
 from db.patience import Patience
 from db.pool import open_pool
@@ -43,22 +49,24 @@ def worker_name() -> str:
     return f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
 
 
-async def work(settings: Settings, url: str, *, supervisor: int | None = None) -> None:
+async def work(settings: Settings, url: str, *, supervisor: int | None = None, display: Display | None = None) -> None:
     """Execute jobs of the database at `url` until SIGTERM or SIGINT.
 
     Then no attempt begins; those under way have `stop_seconds` to end, or until the signal comes again, before they
     are handed back. A database that goes away is waited for, once it was there. `supervisor`: the process that
-    started this one; the worker stops when it has gone. Raises what `open_pool` raises when the database cannot be
-    used from the start, and SandboxError. One that is there and says nothing is left in the end, as if this process
-    had been killed.
+    started this one; the worker stops when it has gone. `display` shows what is done. Raises what `open_pool` raises
+    when the database cannot be used from the start, and SandboxError. One that is there and says nothing is left in
+    the end, as if this process had been killed.
     """
     directory = settings.data_dir.resolve() / "worker"
     (directory / "bundles").mkdir(parents=True, exist_ok=True)
     with attempts_folder(directory) as attempts:
-        await _work(settings, url, supervisor, attempts, directory / "bundles")
+        await _work(settings, url, supervisor, attempts, directory / "bundles", display)
 
 
-async def _work(settings: Settings, url: str, supervisor: int | None, directory: Path, bundles: Path) -> None:
+async def _work(
+    settings: Settings, url: str, supervisor: int | None, directory: Path, bundles: Path, display: Display | None
+) -> None:
     sandbox = await asyncio.to_thread(open_sandbox, settings)
     for gap in gaps(sandboxed=sandbox is not None):
         log.warning("protection_missing", reason=gap)
@@ -68,26 +76,53 @@ async def _work(settings: Settings, url: str, supervisor: int | None, directory:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop)
     watch = asyncio.create_task(_stop_without(supervisor, stop)) if supervisor else None
-    began, name = False, worker_name()
+    name, metrics = worker_name(), Metrics()
+    reports = Reports(name, settings.concurrency, metrics)
+    spare_what_stays()
+    with Guards() as guards:
+        executor = partial(
+            Executor,
+            directory=directory,
+            bundles=bundles,
+            concurrency=settings.concurrency,
+            worker=name,
+            stopping=stopping,
+            handing_back=handing_back,
+            keys=keys,
+            sandbox=sandbox,
+            guards=guards if sys.platform == "linux" else None,
+            metrics=metrics,
+        )
+        await _work_on(settings, url, stopping, executor, reports, display)
+    if watch:
+        watch.cancel()
+    log.info("worker_stopped")
+
+
+async def _work_on(
+    settings: Settings,
+    url: str,
+    stopping: asyncio.Event,
+    new_executor: Callable[[Pool], Executor],
+    reports: Reports,
+    display: Display | None,
+) -> None:
+    has_begun = False
     while not stopping.is_set():
         try:
             # Each concurrent trial writes now and then; the queue needs a connection to listen and one to ask.
             async with open_pool(url, application_name="agentforge worker", max_size=settings.concurrency + 4) as pool:
-                began = True
-                executor = Executor(
-                    pool, directory, bundles, settings.concurrency, name, stopping, handing_back, keys, sandbox
-                )
-                log.info("worker_started", worker=name, concurrency=settings.concurrency, directory=str(directory))
-                await _take_jobs(settings, pool, executor)
+                has_begun, executor = True, new_executor(pool)
+                where = {"worker": executor.worker, "directory": str(executor.directory)}
+                log.info("worker_started", concurrency=executor.concurrency, **where)
+                async with reporting(reports, pool), showing(display, reports.metrics, pool):
+                    await _take_jobs(settings, pool, executor)
         except _DATABASE_GONE as error:
-            if not began:
+            if not has_begun:
                 raise
             log.warning("database_gone", error=repr(error), retry_seconds=_RECONNECT_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), _RECONNECT_SECONDS)
-    if watch:
-        watch.cancel()
-    log.info("worker_stopped")
 
 
 def _stop(stopping: asyncio.Event, handing_back: asyncio.Event, seconds: float) -> None:

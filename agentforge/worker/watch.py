@@ -6,7 +6,7 @@ import sys
 import time
 
 from agentforge.worker.disk import measure
-from agentforge.worker.tree import Member, descendants, read_file
+from agentforge.worker.tree import Member, descendants, glimpse, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,23 +82,27 @@ class Watch:
         self._next_sharing = 0.0
         self.next_seconds = POLL_SECONDS
 
-    def exceeded(self, *, is_last: bool = False) -> str | None:
-        """Takes one look and returns which limit the tree is over: `memory`, `process` or `disk`.
-
-        The last look measures all of the folders at once, where that takes no more than two seconds.
-        """
+    def exceeded(self) -> str | None:
+        """Takes one look and returns which limit the tree is over: `memory`, `process` or `disk`."""
         # Of this process alone: where others leave it little of the processors, it is not to look less often.
         begun = time.process_time()
-        members = descendants(self._processes)
-        found = None
-        if len(members) > self._processes or sum(m.threads for m in members) > self._processes * _THREADS_PER_PROCESS:
-            found = "process"
-        elif self._is_memory_exceeded(members):
-            found = "memory"
-        elif self._is_disk_exceeded_now(members) if is_last else self._is_disk_exceeded(members):
-            found = "disk"
+        members = glimpse(self._processes)
+        found = self._exceeded_by(members) or ("disk" if self._is_disk_exceeded(members) else None)
         self.next_seconds = max(POLL_SECONDS, (time.process_time() - begun) / _SHARE)
         return found
+
+    def exceeded_at_last(self, *, has_members: bool) -> str | None:
+        """The same when the command has ended; measures all of the folders, where that takes no more than two seconds.
+
+        Without members nobody is looked for, which costs more than all else of a short command's guard.
+        """
+        members = descendants(self._processes) if has_members else []
+        return self._exceeded_by(members) or ("disk" if self._is_disk_exceeded_now(members) else None)
+
+    def _exceeded_by(self, members: list[Member]) -> str | None:
+        if len(members) > self._processes or sum(m.threads for m in members) > self._processes * _THREADS_PER_PROCESS:
+            return "process"
+        return "memory" if self._is_memory_exceeded(members) else None
 
     def _is_memory_exceeded(self, members: list[Member]) -> bool:
         if sum(member.resident for member in members) <= self._memory_bytes:

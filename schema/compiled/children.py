@@ -8,6 +8,7 @@ from typing import Any
 from resolvers.loaders import Many, One
 from schema.compiled.execution import Arguments, Children, Execution, Projections
 from schema.compiled.shape import Shape
+from schema.compiled.values import json_list
 from schema.sources import Edge, Found
 
 
@@ -15,16 +16,19 @@ from schema.sources import Edge, Found
 class EdgeChild:
     """Rows at the end of an edge; the shape's first column is the edge's key. A missing row raises KeyError if so set.
 
-    One statement, however many parents.
+    One statement, however many parents. With `lists` it is one that makes the lists' text.
     """
 
     edge: One[Any] | Many[Any]
     shape: Shape
     projections: Projections
     required: bool
+    lists: bool
 
     async def load(self, execution: Execution, keys: Sequence[Any]) -> Children:
         rows = await execution.transaction.select(self.projections(self.edge.query), keys) if keys else []
+        if self.lists:
+            return {key: json_list(text, count) for key, text, count in rows}.get
         if isinstance(self.edge, Many):
             return (await self.shape.many(execution, rows)).get
         ones = await self.shape.one(execution, rows)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from functools import partial
 from typing import Any
 
 import strawberry
@@ -70,12 +71,17 @@ class Arguments:
 class Projections:
     """The statements of one selected field, made when first needed: its arguments decide which statement it is."""
 
-    columns: tuple[Column, ...]
+    make: Callable[[Query[Any]], Projection]
     known: dict[str, Projection] = dataclass_field(default_factory=dict)
+
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> "Projections":
+        """Of rows with these columns."""
+        return cls(partial(projection, columns=tuple(columns)))
 
     def __call__(self, query: Query[Any]) -> Projection:
         if query.name not in self.known:
-            self.known[query.name] = projection(query, self.columns)
+            self.known[query.name] = self.make(query)
         return self.known[query.name]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, cast
 
 import strawberry
@@ -21,14 +22,15 @@ from graphql import (
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
-from db.query import Column
+from db.json_lists import Shown, Template, list_projection
+from db.query import Column, Projection, Query
 from resolvers.loaders import Many
 from schema.compiled.children import EdgeChild, FoundField, ObjectsChild, ReportChild
 from schema.compiled.connections import CURSOR_COLUMNS, Asked, ConnectionField
 from schema.compiled.execution import Arguments, Execution, Projections
 from schema.compiled.selections import CannotCompileError, Selections
 from schema.compiled.shape import Shape
-from schema.compiled.values import is_text, json_objects, json_text, scalar
+from schema.compiled.values import Entry, as_object, is_stored, is_text, json_objects, json_text, scalar, shown
 from schema.sources import Computed, Edge, Found, Listed, Stored, source_of
 
 
@@ -68,7 +70,7 @@ class Planner:
         source, arguments = source_of(field), Arguments(self.schema, definition, field, nodes[0])
         if isinstance(source, Found):
             shape = self._keyed(source.edge.key, definition, nodes)
-            return FoundField(source, arguments, shape, Projections(tuple(shape.columns)))
+            return FoundField(source, arguments, shape, Projections.of(shape.columns))
         if isinstance(source, Listed):
             return self._connection(source, arguments, definition, nodes, Shape())
         raise CannotCompileError(f"field {field.python_name}")
@@ -91,13 +93,25 @@ class Planner:
         shape: Shape,
         on: GraphQLObjectType,
         selection_sets: Iterable[SelectionSetNode | None],
-        entries: list[tuple[str, str]],
+        entries: list[Entry],
     ) -> None:
         for key, nodes in self.selections.fields(on, selection_sets).items():
             if nodes[0].name.value == "__typename":
-                entries.append((key, repr(on.name)))
+                entries.append(_typename(key, on))
             else:
-                entries.append((key, self._expression(shape, on, nodes)))
+                entries.append(Entry(key, self._expression(shape, on, nodes), self._text(on, nodes)))
+
+    def _text(self, on: GraphQLObjectType, nodes: list[FieldNode]) -> Template | None:
+        """JSON text of the field as the database makes it; None where it must be made here."""
+        definition, field = self._field(on, nodes[0])
+        match source_of(field):
+            case None if field.base_resolver is None:
+                return shown(definition.type, field.python_name)
+            case Stored(column, of) if of is None or is_stored(
+                self._stored(definition, nodes), list(_object_type(definition).fields)
+            ):
+                return (Shown(column, "json", is_non_null_type(definition.type)),)
+        return None
 
     def _expression(self, shape: Shape, on: GraphQLObjectType, nodes: list[FieldNode]) -> str:
         definition, field = self._field(on, nodes[0])
@@ -133,10 +147,14 @@ class Planner:
 
     def _stored_objects(self, shape: Shape, column: str, definition: GraphQLField, nodes: list[FieldNode]) -> str:
         on = _object_type(definition)
-        selected = self.selections.fields(on, (node.selection_set for node in nodes))
+        made = json_objects(self._stored(definition, nodes), list(on.fields), on.name)
+        return f"{shape.names.add(made)}({shape.column(column)})"
+
+    def _stored(self, definition: GraphQLField, nodes: list[FieldNode]) -> list[tuple[str, str | None]]:
+        """The response keys asked of stored objects, each with the key that it shows, or None for the type's name."""
+        selected = self.selections.fields(_object_type(definition), (node.selection_set for node in nodes))
         names = [(key, found[0].name.value) for key, found in selected.items()]
-        keys = [(key, None if name == "__typename" else name) for key, name in names]
-        return f"{shape.names.add(json_objects(keys, list(on.fields), on.name))}({shape.column(column)})"
+        return [(key, None if name == "__typename" else name) for key, name in names]
 
     def _computed(self, shape: Shape, source: Computed, definition: GraphQLField, nodes: list[FieldNode]) -> str:
         columns = ", ".join(shape.column(column) for column in source.columns)
@@ -158,7 +176,10 @@ class Planner:
             return f"{shape.child(position, ReportChild(source, inner.compile()))}(c{position})"
         keyed = self._keyed(source.edge.key, definition, nodes)
         required = is_non_null_type(definition.type)
-        child = EdgeChild(source.edge, keyed, Projections(tuple(keyed.columns)), required)
+        projections, lists = Projections.of(keyed.columns), keyed.text is not None and isinstance(source.edge, Many)
+        if keyed.text is not None and lists:
+            projections = Projections(partial(list_projection, template=keyed.text, key=source.edge.key))
+        child = EdgeChild(source.edge, keyed, projections, required, lists)
         found = f"{shape.child(position, child)}(c{position})"
         return f"({found} or [])" if isinstance(source.edge, Many) else found
 
@@ -181,15 +202,19 @@ class Planner:
                 on_page = _object_type(on.fields["pageInfo"])
                 asked = self.selections.fields(on_page, (node.selection_set for node in selected[key]))
                 page_info[key] = [(one, found[0].name.value) for one, found in asked.items()]
-        positions: dict[str, int] = {}
+        cursor: list[Column] = []
         asked_of_page = {name for one in page_info.values() for _, name in one}
         if edge_cursors or asked_of_page & {"startCursor", "endCursor"}:
             columns = {one.name for one in fields(cast("Any", _row_class(_object_type(on.fields["edges"]))))}
-            positions = {
-                name: edge.position(Column(name, text=name == "id")) for name in CURSOR_COLUMNS if name in columns
-            }
-        what = Asked(on.name, names, page_info, edge.compile(), edge_cursors, positions)
-        return ConnectionField(source, arguments, what, Projections(tuple(edge.columns)))
+            cursor = [Column(name, text=name == "id") for name in CURSOR_COLUMNS if name in columns]
+        positions = {column.name: edge.position(column) for column in cursor}
+        edge.compile()
+        projections = Projections.of(edge.columns)
+        if lists := bool(seen) and not edge_cursors and edge.text is not None:
+            positions = {column.name: number for number, column in enumerate(cursor)}
+            projections = Projections(partial(_list_projection, source, edge.text, cursor))
+        what = Asked(on.name, names, page_info, edge, edge_cursors, positions, lists)
+        return ConnectionField(source, arguments, what, projections)
 
     def _edges(self, edge: Shape, on: GraphQLObjectType, nodes: Sequence[FieldNode]) -> list[str]:
         """Adds the entries of an edge; gives the response keys of its cursors, whose values are put in later."""
@@ -197,17 +222,20 @@ class Planner:
         for key, found in self.selections.fields(on, (node.selection_set for node in nodes)).items():
             name = found[0].name.value
             if name == "node":
-                entries: list[tuple[str, str]] = []
+                entries: list[Entry] = []
                 node = _object_type(on.fields["node"])
                 self._entries(edge, node, (one.selection_set for one in found), entries)
-                inner = ", ".join(f"{response!r}: {expression}" for response, expression in entries)
-                edge.entries.append((key, "{" + inner + "}"))
+                edge.entries.append(Entry(key, *as_object(entries)))
             elif name == "cursor":
                 cursors.append(key)
-                edge.entries.append((key, "None"))
+                edge.entries.append(Entry(key, "None"))
             else:
-                edge.entries.append((key, repr(on.name)))
+                edge.entries.append(_typename(key, on))
         return cursors
+
+
+def _typename(key: str, on: GraphQLObjectType) -> Entry:
+    return Entry(key, repr(on.name), (f'"{on.name}"',))
 
 
 def _object_type(definition: GraphQLField) -> GraphQLObjectType:
@@ -229,3 +257,9 @@ def _listing_key(source: Listed) -> str:
     rows = source.listing().rows
     assert isinstance(rows, Many)
     return rows.key
+
+
+def _list_projection(source: Listed, template: Template, cursor: Sequence[Column], query: Query[Any]) -> Projection:
+    listing = source.listing()
+    key = listing.rows.key if isinstance(listing.rows, Many) else None
+    return list_projection(query, template, key=key, cursor=cursor, limit=len(listing.row_arguments()))

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol
 
+from db.json_lists import Template
 from db.query import Column
 from schema.compiled.execution import Children, Execution
-from schema.compiled.values import Names
+from schema.compiled.values import Entry, Names, as_object
 
 Rows = Sequence[Sequence[Any]]
 
@@ -20,16 +21,18 @@ class Child(Protocol):
 
 @dataclass(slots=True)
 class Shape:
-    """Columns, then entries made of them: a response key and an expression over `c0`, `c1`, ... and children `g0`, ...
+    """Columns, then entries made of them: expressions over `c0`, `c1`, ... and children `g0`, ...
 
     The generated functions take rows with the values of `columns` in order.
     """
 
     names: Names = field(default_factory=Names)
     columns: list[Column] = field(default_factory=list)
-    entries: list[tuple[str, str]] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     children: list[tuple[int, Child]] = field(default_factory=list)
     generated: dict[str, Any] = field(default_factory=dict)
+    #: What it makes of a row, as JSON text, where the database can make that; set by `compile`.
+    text: Template | None = None
 
     def column(self, name: str, *, text: bool = False) -> str:
         """The expression of a column's value."""
@@ -49,7 +52,7 @@ class Shape:
         """Generates the functions; nothing may be added after."""
         getters = "".join(f", g{number}" for number in range(len(self.children)))
         values = ", ".join(f"c{number}" for number in range(len(self.columns))) + ","
-        item = "{" + ", ".join(f"{key!r}: {expression}" for key, expression in self.entries) + "}"
+        item, self.text = as_object(self.entries)
         source = (
             f"def flat(rows{getters}):\n"
             f"    return [{item} for {values} in rows]\n"

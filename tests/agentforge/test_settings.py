@@ -81,6 +81,7 @@ def test_keys_are_not_in_the_repr_and_not_in_what_is_told_of_bad_ones(monkeypatc
         ("LEASE_SECONDS", "nan"),
         ("LEASE_SECONDS", "0"),
         ("SANDBOX", "docker"),
+        ("METRICS_TOKEN", "short"),
         ("PUBLIC_URL", "forge.example.com"),
         ("PUBLIC_URL", "ftp://forge.example.com"),
         ("PUBLIC_URL", "https://"),

@@ -15,7 +15,7 @@ from websockets.typing import Subprotocol
 
 from tests.contract.conftest import Practice
 from tests.contract.documents import RUN, RUN_BY_ID, START, UNKNOWN_ID, ended_run, made
-from tests.service import Client, Service, eventually
+from tests.service import Client, Service, eventually, metrics_of
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 SECONDS = 60
@@ -210,7 +210,7 @@ def test_events_need_a_sign_in_too(service: Service) -> None:
 async def test_a_listener_that_leaves_is_let_go(service: Service) -> None:
     def answered() -> float:
         """How many streams and answers of the graph have ended."""
-        text = httpx.get(f"{service.url}/metrics").text
+        text = metrics_of(service)
         name = 'agentforge_http_requests_total{method="POST",path="/graphql",status="200"} '
         return sum(float(line.removeprefix(name)) for line in text.splitlines() if line.startswith(name))
 

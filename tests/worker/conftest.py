@@ -3,13 +3,14 @@
 import asyncio
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from agentforge.worker.attempt import Attempt
+from agentforge.worker.guards import Guards
 from resolvers.manifest import parse_manifest
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -38,6 +39,7 @@ class Bench:
 
     folder: Path
     tmp_path: Path
+    guards: Guards | None = None
 
     async def mark(self, name: str) -> int:
         """Waits until a program has left this mark, and returns the number in it."""
@@ -75,14 +77,17 @@ class Bench:
             attempt=2,
             bundle=bundle,
             directory=directory,
+            guards=self.guards,
         )
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """Guards are started as a worker does."""
     folder = tmp_path / "marks"
     folder.mkdir()
-    return Bench(folder, tmp_path)
+    with Guards() as guards:
+        yield Bench(folder, tmp_path, guards if sys.platform == "linux" else None)
 
 
 @pytest.fixture

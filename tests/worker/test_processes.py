@@ -1,15 +1,22 @@
 """Nothing that an attempt started outlives it."""
 
 import asyncio
+import os
+import signal
 import sys
 import textwrap
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from agentforge.worker import processes
 from agentforge.worker.attempt import execute
+from agentforge.worker.bounds import Bounds
+from agentforge.worker.guards import Guards
+from agentforge.worker.processes import Process
 from tests.worker.conftest import Bench, until
 
 # A daemon: its own session, its parent gone, deaf to SIGTERM, with an emptied environment.
@@ -44,10 +51,29 @@ def is_running(process: int) -> bool:
         return False
 
 
+@pytest.fixture(params=["programs", "forked"])
+def guards(request: pytest.FixtureRequest) -> Iterator[Guards | None]:
+    """Both ways of starting guards; a server ends with the test."""
+    if request.param == "programs":
+        yield None
+        return
+    if sys.platform != "linux":
+        pytest.skip("guards are forked on Linux only")
+    with Guards() as guards:
+        yield guards
+
+
+@pytest.fixture
+def bench(bench: Bench, guards: Guards | None) -> Bench:
+    return replace(bench, guards=guards)
+
+
 @pytest.fixture(autouse=True)
-async def _no_children_left() -> AsyncIterator[None]:
+async def _no_children_left(bench: Bench) -> AsyncIterator[None]:
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     yield
+    if bench.guards:
+        bench.guards.close()
     assert {process.pid for process in psutil.Process().children(recursive=True)} <= before
 
 
@@ -67,8 +93,8 @@ async def test_daemons_of_agent_world_and_evaluator_end(bench: Bench) -> None:
     assert not [name for name, process in marks.items() if is_running(process)]
 
 
-async def test_attempts_at_once_end_only_their_own(tmp_path: Path) -> None:
-    benches = [Bench(tmp_path / name, tmp_path / name) for name in ("short", "long")]
+async def test_attempts_at_once_end_only_their_own(tmp_path: Path, guards: Guards | None) -> None:
+    benches = [Bench(tmp_path / name, tmp_path / name, guards) for name in ("short", "long")]
     for bench in benches:
         bench.folder.mkdir()
     short, long = benches
@@ -114,16 +140,25 @@ async def test_an_agent_that_kills_its_guard_does_not_escape(bench: Bench) -> No
     assert not is_running(await bench.mark("agent"))
 
 
+async def test_a_command_has_its_standard_streams_and_nothing_else(bench: Bench) -> None:
+    agent = "names = os.listdir('/dev/fd')\nmark('open', sum(name not in '012' for name in names if stays_open(name)))"
+    kept = "def stays_open(name):\n    try: return os.fstat(int(name)) is not None\n    except OSError: return False\n"
+    assert (await execute(bench.attempt(kept + agent), asyncio.Event())).status == "completed"
+    assert await bench.mark("open") == 0
+
+
 async def test_nothing_outlives_a_worker_that_is_killed(bench: Bench) -> None:
     attempt = bench.attempt(daemon_source(bench) + "daemon('daemon')\ntime.sleep(60)")
     worker = f"""
     import asyncio
     from pathlib import Path
     from agentforge.worker.attempt import Attempt, execute
+    from agentforge.worker.guards import Guards
     from resolvers.manifest import parse_manifest
     manifest = parse_manifest({attempt.manifest.model_dump()!r})
     attempt = Attempt(manifest=manifest, agent_command={attempt.agent_command!r}, seed=1, attempt=1,
-                      bundle=Path({str(attempt.bundle)!r}), directory=Path({str(attempt.directory)!r}))
+                      bundle=Path({str(attempt.bundle)!r}), directory=Path({str(attempt.directory)!r}),
+                      guards={"None" if attempt.guards is None else "Guards()"})
     asyncio.run(execute(attempt, asyncio.Event()))
     """
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", textwrap.dedent(worker))
@@ -135,3 +170,81 @@ async def test_nothing_outlives_a_worker_that_is_killed(bench: Bench) -> None:
         process.kill()
         await process.wait()
     await until(lambda: not is_running(daemon) and not any(member.is_running() for member in family))
+
+
+class TestServer:
+    """Of guards that are forked."""
+
+    @pytest.fixture
+    def guards(self) -> Iterator[Guards]:
+        if sys.platform != "linux":
+            pytest.skip("guards are forked on Linux only")
+        with Guards() as guards:
+            yield guards
+
+    async def test_it_ends_with_its_worker(self, guards: Guards, bench: Bench) -> None:
+        assert (await execute(bench.attempt(), asyncio.Event())).status == "completed"
+        server = server_of_this_process()
+        guards.close()
+        assert not server.is_running()
+
+    async def test_without_it_attempts_go_on_and_others_begin(self, guards: Guards, tmp_path: Path) -> None:
+        benches = [Bench(tmp_path / name, tmp_path / name, guards) for name in ("present", "next")]
+        for bench in benches:
+            bench.folder.mkdir()
+        present, following = benches
+        agent = "mark('agent', os.getpid())\nwhile not Path(sys.argv[1]).with_name('go').exists(): time.sleep(0.01)"
+        attempt = present.attempt(daemon_source(present) + "daemon('daemon')\n" + agent)
+        task = asyncio.create_task(execute(attempt, asyncio.Event()))
+        daemon = await present.mark("daemon")
+        await present.mark("agent")
+        server = server_of_this_process()
+        server.kill()
+        await until(lambda: server.status() == psutil.STATUS_ZOMBIE)
+        assert (await execute(following.attempt(), asyncio.Event())).status == "completed"
+        (attempt.directory / "go").touch()
+        assert (await task).status == "completed"
+        assert not is_running(daemon)
+
+    async def test_one_that_was_stopped_is_woken(
+        self, guards: Guards, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(processes, "_WAKE_SECONDS", 0.05)
+        guards.start()
+        os.kill(server_of_this_process().pid, signal.SIGSTOP)
+        assert (await execute(bench.attempt(), asyncio.Event())).status == "completed"
+
+    async def test_an_environment_of_any_bytes_and_size_reaches_the_command(self, guards: Guards, bench: Bench) -> None:
+        odd = {"ODD": "\udcff \u202e\n", "LARGE": "x" * 100_000}
+        program = (
+            "import os; print(ascii(os.environ['ODD']), len(os.environ['LARGE']), os.getcwd(), 'LANG' in os.environ)"
+        )
+        printed = bytearray()
+        bounds = Bounds(memory_bytes=2**30, processes=10, disk_bytes=2**30, folders=(bench.folder,), guards=guards)
+        process = await Process.start(
+            [sys.executable, "-c", program],
+            env=odd,
+            cwd=bench.folder,
+            bounds=bounds,
+            exceeded=lambda *_: None,
+            stdout=Taken(printed),
+            stderr=Taken(bytearray()),
+        )
+        async with process:
+            assert await process.ended() == 0
+        assert printed.decode().split() == [*ascii(odd["ODD"]).split(), "100000", str(bench.folder), "False"]
+
+
+def server_of_this_process() -> psutil.Process:
+    (server,) = [child for child in psutil.Process().children() if "guard_server" in " ".join(child.cmdline())]
+    return server
+
+
+class Taken:
+    """A sink that keeps what it is fed."""
+
+    def __init__(self, data: bytearray) -> None:
+        self.feed = data.extend
+
+    def close(self) -> None:
+        pass
