@@ -16,6 +16,7 @@ from db.embedded import embedded_server
 from db.pool import nothing_to_reset
 from db.tenant import Pool, Tenant
 from resolvers import accounts, members
+from tests.contract.conftest import Practice, practice
 from tests.factory import create_organization
 from tests.service import Service
 from tests.web.browser.window import SLOW, Window
@@ -105,3 +106,16 @@ async def window_of(browser: Browser, service: Service) -> AsyncIterator[Open]:
 async def window(window_of: Open, home: House) -> Window:
     """Of the owner of `home`."""
     return await window_of(home)
+
+
+@pytest.fixture
+async def demo(service: Service, home: House) -> House:
+    """An owner in the organization whose worker runs."""
+    return await person(
+        await accounts.tenant_of(home.tenant.pool, "demo"), "demo", f"{home.slug}@demo.example", "owner"
+    )
+
+
+@pytest.fixture
+async def own(service: Service) -> Practice:
+    return practice(service.client, "admin-console")

@@ -1,14 +1,11 @@
 """A version's page: what it is, its runs, and a real worker watched from start to end."""
 
-import pytest
 from playwright.async_api import expect
 
 from db import environments
-from resolvers import accounts
-from tests.contract.conftest import Practice, practice
+from tests.contract.conftest import Practice
 from tests.contract.documents import UNKNOWN_ID
 from tests.factory import Attempt, create_run, create_version
-from tests.service import Service
 from tests.web.browser.conftest import House, Open, house, person
 from tests.web.browser.window import Window
 
@@ -24,19 +21,6 @@ WATCH = """() => {
   };
   new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
 }"""
-
-
-@pytest.fixture
-async def demo(service: Service, home: House) -> House:
-    """An owner in the organization whose worker runs."""
-    return await person(
-        await accounts.tenant_of(home.tenant.pool, "demo"), "demo", f"{home.slug}@demo.example", "owner"
-    )
-
-
-@pytest.fixture
-async def own(service: Service) -> Practice:
-    return practice(service.client, "admin-console")
 
 
 async def test_runs_are_started_reset_and_watched_to_their_end(window_of: Open, demo: House, own: Practice) -> None:
