@@ -43,6 +43,10 @@ generate:
 vendor:
     python .ci/vendor.py
 
+# Take the pictures in docs/screenshots/ anew, from the example that `agentforge up` runs. Needs Chromium.
+screenshots:
+    PYTHONPATH=. python .ci/screenshots.py
+
 # Write the newest versions of all dependencies into pyproject.toml.
 lock:
     python .ci/lock.py
