@@ -25,6 +25,10 @@ export interface Operations {
     variables: { slug: string; runs: number };
     result: { environment: { name: string; slug: string; latestVersion: { id: string; version: number; digest: string; manifest: any; createdAt: string; passAtK: ({ k: number; estimate: number | null; passHatK: number | null })[]; environment: { slug: string; name: string; versions: { edges: ({ node: { id: string; version: number } })[] } }; runs: { totalCount: number; pageInfo: { hasNextPage: boolean }; edges: ({ node: { id: string; trigger: "EVALUATION" | "RESET" | "IMPORT"; resetMode: "NEW_WORKSPACE" | "NEW_WORLD" | null; seed: string; attemptCount: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; unscoredAttempts: number | null; failureDetail: string | null; createdAt: string; startedAt: string | null; finishedAt: string | null; passAtK: ({ k: number; estimate: number | null; passHatK: number | null })[]; evaluatorConfiguration: { id: string; name: string }; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null })[] } })[] } } | null } | null; evaluatorConfigurations: { edges: ({ node: { id: string; name: string; attemptCount: number } })[] } };
   };
+  TrialFinished: {
+    variables: { version: string };
+    result: { evaluationTrialFinished: { id: string; run: { id: string } } };
+  };
   Viewer: {
     variables: Record<string, never>;
     result: { viewer: { id: string; email: string | null; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; organization: { id: string; slug: string; name: string } } };

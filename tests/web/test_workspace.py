@@ -1,6 +1,7 @@
 """The workspace's files: documents that the graph takes, addresses that are served, one strict policy."""
 
 import gzip
+import json
 import re
 import runpy
 from collections.abc import Callable
@@ -43,6 +44,14 @@ def test_the_graph_takes_each_document(name: str) -> None:
 def test_the_types_are_those_of_the_documents() -> None:
     typed: Callable[[], str] = TYPES["typed"]
     assert (WEB / "graph.d.ts").read_text("utf-8") == typed(), "`uv run just generate` writes them"
+
+
+def test_types_come_from_the_versions_that_are_vendored() -> None:
+    checked = json.loads((PROJECT / ".ci" / "web" / "package.json").read_text("utf-8"))["dependencies"]
+    table = (WEB / "vendor" / "VENDORED.md").read_text("utf-8")
+    vendored = dict(re.findall(r"^\| \S+ \| (\S+) \S+ \| \w+ \| ([\d.]+) \|", table, re.MULTILINE))
+    assert vendored
+    assert {name: version for name, version in vendored.items() if checked.get(name, version) != version} == {}
 
 
 def test_every_address_is_served_and_has_a_module() -> None:

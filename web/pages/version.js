@@ -9,6 +9,7 @@ import { Answered, Empty, NotFound } from "../shared/problem.js";
 import { useQuery } from "../shared/query.js";
 import { isOpen, RUN, RunCard } from "../shared/run.js";
 import { StartRun } from "../shared/start.js";
+import { useSubscription } from "../shared/subscription.js";
 import { Table } from "../shared/table.js";
 import { LongText } from "../shared/text.js";
 import { Time } from "../shared/time.js";
@@ -45,6 +46,12 @@ const LATEST = /** @type {import("../shared/graph.js").Operation<"LatestVersion"
   }
   ${VERSION}
   ${CONFIGURATIONS}
+`);
+
+const TRIAL_FINISHED = /** @type {import("../shared/graph.js").Operation<"TrialFinished">} */ (graphql`
+  subscription TrialFinished($version: ID!) {
+    evaluationTrialFinished(environmentVersionId: $version) { id run { id } }
+  }
 `);
 
 /** @typedef {NonNullable<import("../shared/graph.js").Result<"VersionById">["environmentVersion"]>} Version */
@@ -136,6 +143,13 @@ const Facts = ({ version }) => html`<div class="version-facts">
  */
 function Content({ version, configurations, update, refetch, more }) {
   const { runs } = version;
+
+  // Runs that others start, at a terminal say, are heard of when the first of their attempts ends.
+  useSubscription(TRIAL_FINISHED, { version: version.id }, {
+    next: ({ evaluationTrialFinished: { run } }) => {
+      if (!runs.edges.some(({ node }) => node.id === run.id)) refetch();
+    },
+  });
 
   /** @param {import("../shared/run.js").Run} run */
   function started(run) {

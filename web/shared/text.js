@@ -2,8 +2,9 @@
 import { html, useState } from "./html.js";
 import { count } from "./numbers.js";
 
-// Marks that change the direction of what follows, invisible characters, and control characters but tab and newline.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]/u;
+// Marks that change the direction of what follows, invisible characters, and control characters but tab and newline. The
+// joiners U+200C and U+200D are not among them: emoji and several scripts are written with them.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]/u;
 const FOLDED = 2_000;
 
 /** @param {string} character */
@@ -14,8 +15,9 @@ const code = (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).to
  * @param {string} value
  */
 export function visible(value) {
-  if (!UNSEEN.test(value)) return [value];
-  return value.split(new RegExp(`(${UNSEEN.source})`, "u")).map((part) =>
+  const lines = value.replaceAll("\r\n", "\n");
+  if (!UNSEEN.test(lines)) return [lines];
+  return lines.split(new RegExp(`(${UNSEEN.source})`, "u")).map((part) =>
     part !== "" && UNSEEN.test(part)
       ? html`<span class="unseen" title="An invisible character">${code(part)}</span>`
       : part,

@@ -4,7 +4,7 @@ from playwright.async_api import expect
 
 from db import environments
 from tests.contract.conftest import Practice
-from tests.contract.documents import UNKNOWN_ID
+from tests.contract.documents import START, UNKNOWN_ID, made
 from tests.factory import Attempt, create_run, create_version
 from tests.web.browser.conftest import House, Open, house, person
 from tests.web.browser.window import Window
@@ -56,6 +56,16 @@ async def test_runs_are_started_reset_and_watched_to_their_end(window_of: Open, 
     )
 
 
+async def test_a_run_that_somebody_else_starts_shows_up(window_of: Open, demo: House, own: Practice) -> None:
+    window = await window_of(demo)
+    await window.page.goto(f"{window.url}/versions/{own.version}")
+    await expect(window.role("heading", "Not run yet")).to_be_visible()
+    configuration = own.configure(1, "true")
+    made(own.client, START, version=own.version, configuration=configuration)
+    await expect(window.page.locator(".run .status")).to_contain_text("completed after", timeout=ENDED)
+    assert await window.page.evaluate("performance.getEntriesByType('navigation').length") == 1
+
+
 async def test_a_run_is_cancelled(window_of: Open, demo: House, own: Practice) -> None:
     own.configure(1, "sleep", "60")
     window = await window_of(demo)
@@ -83,11 +93,16 @@ async def test_a_version_shows_its_runs_and_estimates(window: Window, home: Hous
     await expect(window.page.locator(".run")).to_contain_text("1 passed 1 partial 1 failed 1 unscored")
     await expect(window.role("link", "Attempt 4: unscored, timed out")).to_be_visible()
     await expect(window.role("region", "pass@k and pass^k").get_by_role("cell").first).to_have_text("0.25")
-    await expect(window.page.get_by_text(version.digest[:12])).to_be_visible()
+    await window.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await window.page.get_by_text(version.digest[:12]).locator("..").get_by_role("button").click()
+    await expect(window.text("Copied")).to_be_visible()
+    assert await window.page.evaluate("navigator.clipboard.readText()") == version.digest
     assert sorted(window.operations) == ["LatestVersion", "Viewer"]
     await window.is_accessible()
     await window.role("link", "1", exact=True).click()
     await window.shows("shop, version 1")
+    await expect(window.page.get_by_role("heading", level=1)).to_be_focused()
+    await expect(window.page).to_have_title("shop, version 1 · AgentForge")
     assert window.page.url.endswith(f"/versions/{first.id}")
     await window.page.go_back()
     await window.shows("shop, version 2")

@@ -11,14 +11,16 @@ from tests.web.browser.second import running_api
 ENDED = 60_000
 
 
-async def test_a_run_is_watched_over_a_service_that_is_killed(
+async def test_a_killed_service_is_noticed_and_its_return_too(
     window_of: Open, demo: House, own: Practice, service: Service
 ) -> None:
     own.configure(2, "sh", "-c", "sleep 4")
-    window = await window_of(None)
+    window, reader = await window_of(None), await window_of(None)
     with running_api(service.data_dir) as api:
-        await window.context.add_cookies([{"name": COOKIE, "value": demo.cookie, "url": api.url}])
-        window.url = api.url
+        for one in (window, reader):
+            await one.context.add_cookies([{"name": COOKIE, "value": demo.cookie, "url": api.url}])
+            one.url = api.url
+        await reader.open("/", "Environments")
         await window.page.goto(f"{api.url}/versions/{own.version}")
         await window.role("button", "Start evaluation").click()
         await window.role("button", "Start", exact=True).click()
@@ -27,9 +29,14 @@ async def test_a_run_is_watched_over_a_service_that_is_killed(
         api.process.wait()
         await expect(window.text("The service cannot be reached.")).to_be_visible()
         await expect(window.page.locator(".run")).to_be_visible()
+        await reader.role("link", "AgentForge").click()
+        await expect(reader.role("heading", "The service does not answer")).to_be_visible()
+        await reader.is_accessible()
     with running_api(service.data_dir, api.port):
         await expect(window.page.locator(".run .status")).to_contain_text("completed after", timeout=ENDED)
-        await expect(window.text("The service cannot be reached.")).to_have_count(0)
+        for one in (window, reader):
+            await expect(one.text("The service cannot be reached.")).to_have_count(0)
+        await expect(reader.page.get_by_role("rowheader").filter(has_text="admin-console")).to_be_visible()
     await expect(window.page.locator(".run .attempt.queued, .run .attempt.running")).to_have_count(0)
 
 
