@@ -86,5 +86,5 @@ function Listed({ environments }) {
     <//>`;
   }
   const rows = environments.edges.map(({ node }) => node);
-  return html`<${Table} caption="Environments" columns=${COLUMNS} rows=${rows} rowKey=${(/** @type {Environment} */ row) => row.id} />`;
+  return html`<${Table} stacks caption="Environments" columns=${COLUMNS} rows=${rows} rowKey=${(/** @type {Environment} */ row) => row.id} />`;
 }

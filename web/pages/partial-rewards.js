@@ -66,5 +66,5 @@ function Report({ stages }) {
       </p>
     <//>`;
   }
-  return html`<${Table} caption="Partial rewards" columns=${COLUMNS} rows=${stages} rowKey=${(/** @type {Stage} */ row) => row.stage} />`;
+  return html`<${Table} stacks caption="Partial rewards" columns=${COLUMNS} rows=${stages} rowKey=${(/** @type {Stage} */ row) => row.stage} />`;
 }

@@ -55,7 +55,7 @@ export function Members({ members, owner, refetch }) {
   }
   return html`<section>
     <h2>Members</h2>
-    <${Table} caption="Members" columns=${columns} rows=${members} rowKey=${(/** @type {Member} */ { id }) => id} />
+    <${Table} stacks caption="Members" columns=${columns} rows=${members} rowKey=${(/** @type {Member} */ { id }) => id} />
     <p role="status" class="facts">${told}</p>
     <${ActionProblem} problem=${change.problem} />
     ${owner &&

@@ -1,4 +1,4 @@
-// A table that scrolls within itself when the window is narrow.
+// A table that scrolls within itself when the window is narrow, or stacks its cells there.
 import { html, useId } from "./html.js";
 
 /**
@@ -12,26 +12,29 @@ import { html, useId } from "./html.js";
  * @property {() => void} [sort]
  */
 
+// Roles are written out: a cell that is laid out as a block would lose its own.
+
 /**
  * @template Row
  * @param {{ caption: string, columns: Column<Row>[], rows: Row[], rowKey: (row: Row) => string,
- *   showCaption?: boolean }} props
+ *   showCaption?: boolean, stacks?: boolean }} props
+ *   `stacks`: in a narrow window each row is a list of its cells, and no headings stand above; for tables without sorting
  */
-export function Table({ caption, columns, rows, rowKey, showCaption = false }) {
+export function Table({ caption, columns, rows, rowKey, showCaption = false, stacks = false }) {
   const id = useId();
   return html`<div class="table" role="region" aria-labelledby=${id} tabindex="0">
-    <table>
+    <table role="table" class=${stacks ? "stacks" : ""}>
       <caption id=${id} class=${showCaption ? "" : "unseen-label"}>${caption}</caption>
-      <thead>
-        <tr>${columns.map((column) => html`<${Heading} column=${column} />`)}</tr>
+      <thead role="rowgroup">
+        <tr role="row">${columns.map((column) => html`<${Heading} column=${column} />`)}</tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
-          (row) => html`<tr key=${rowKey(row)}>
+          (row) => html`<tr key=${rowKey(row)} role="row">
             ${columns.map((column) =>
               column.heading
-                ? html`<th scope="row">${column.cell(row)}</th>`
-                : html`<td class=${column.numeric ? "numeric" : ""}>${column.cell(row)}</td>`,
+                ? html`<th scope="row" role="rowheader">${column.cell(row)}</th>`
+                : html`<td role="cell" class=${column.numeric ? "numeric" : ""} data-title=${column.title}>${column.cell(row)}</td>`,
             )}
           </tr>`,
         )}
@@ -43,6 +46,7 @@ export function Table({ caption, columns, rows, rowKey, showCaption = false }) {
 /** @param {{ column: Column<any> }} props */
 const Heading = ({ column }) => html`<th
   scope="col"
+  role="columnheader"
   class=${column.numeric ? "numeric" : ""}
   aria-sort=${column.sort ? column.sorted ?? "none" : undefined}
 >

@@ -50,7 +50,7 @@ export function Tokens({ tokens, refetch }) {
   ]);
   return html`<section>
     <h2>Tokens</h2>
-    <${Table} caption="Tokens" columns=${columns} rows=${tokens} rowKey=${(/** @type {Token} */ { id }) => id} />
+    <${Table} stacks caption="Tokens" columns=${columns} rows=${tokens} rowKey=${(/** @type {Token} */ { id }) => id} />
     <form class="line-form" onSubmit=${create} aria-label="Create a token">
       <label>Name <input name="name" required autocomplete="off" /></label>
       <label>
