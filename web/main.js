@@ -1,7 +1,7 @@
 // Starts the workspace: the page of the address, within the layout that all pages but sign-in share.
 import { match } from "./routes.js";
 import { address, follow } from "./shared/address.js";
-import { html, render, useEffect, useState } from "./shared/html.js";
+import { html, render, useEffect, useErrorBoundary, useState } from "./shared/html.js";
 import { Layout } from "./shared/layout.js";
 import { Page } from "./shared/page.js";
 import { ErrorBox, Loading } from "./shared/problem.js";
@@ -15,8 +15,12 @@ function Workspace() {
   return path === "/sign-in" ? html`<main id="content" class="alone">${shown}</main>` : html`<${Layout}>${shown}<//>`;
 }
 
-/** @param {{ load: import("./routes.js").Load } & import("./routes.js").PageProps} props */
+/**
+ * Loads the page's module and shows it, or why it could not be: no mistake of a page leaves the window blank.
+ * @param {{ load: import("./routes.js").Load } & import("./routes.js").PageProps} props
+ */
 function Loaded({ load, params, query }) {
+  const [thrown] = useErrorBoundary();
   const [page, setPage] = useState(/** @type {{ Show?: any, error?: Error }} */ ({}));
   useEffect(() => {
     load().then(
@@ -24,7 +28,8 @@ function Loaded({ load, params, query }) {
       (error) => setPage({ error }),
     );
   }, []);
-  if (page.error) return html`<${ErrorBox} error=${page.error} retry=${() => location.reload()} />`;
+  const error = thrown ?? page.error;
+  if (error) return html`<${ErrorBox} error=${error} retry=${() => location.reload()} />`;
   return page.Show ? html`<${page.Show} params=${params} query=${query} />` : html`<${Loading} />`;
 }
 

@@ -7,5 +7,14 @@ import { h } from "../vendor/preact.js";
 
 export const html = /** @type {(strings: TemplateStringsArray, ...values: any[]) => Markup} */ (htm.bind(h));
 export { Fragment, render } from "../vendor/preact.js";
-export { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact-hooks.js";
+export {
+  useCallback,
+  useEffect,
+  useErrorBoundary,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "../vendor/preact-hooks.js";
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "../vendor/signals.js";

@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from resolvers import members
 from tests.service import Service
@@ -85,3 +85,26 @@ async def test_a_small_window_has_a_menu(window: Window) -> None:
     await window.role("button", "Menu").click()
     await expect(link).to_be_visible()
     await window.is_accessible()
+
+
+async def test_a_page_whose_module_cannot_be_loaded_says_so(window: Window) -> None:
+    await window.open("/", "Environments")
+    await window.context.route("**/pages/settings.js", lambda route: route.abort("connectionreset"))
+    await window.role("link", "Settings").click()
+    await expect(window.role("heading", "Something went wrong")).to_be_visible()
+    await window.context.unroute_all()
+    await window.role("button", "Try again").click()
+    await window.shows("Settings")
+
+
+async def test_an_answer_that_a_page_did_not_expect_leaves_no_blank_window(window: Window) -> None:
+    async def spoil(route: Route) -> None:
+        if "query Environments" in (route.request.post_data or ""):
+            await route.fulfill(json={"data": {"environments": {}}})
+        else:
+            await route.continue_()
+
+    await window.page.route("**/graphql", spoil)
+    await window.page.goto(window.url)
+    await expect(window.role("heading", "Something went wrong")).to_be_visible()
+    await expect(window.role("button", "Try again")).to_be_visible()
