@@ -4,8 +4,8 @@ import { graphql } from "../shared/graph.js";
 import { html, useState } from "../shared/html.js";
 import { count } from "../shared/numbers.js";
 import { Page } from "../shared/page.js";
-import { Answered, Empty } from "../shared/problem.js";
-import { useQuery } from "../shared/query.js";
+import { Answered, Empty, More } from "../shared/problem.js";
+import { MOST_ROWS, useQuery } from "../shared/query.js";
 import { Table } from "../shared/table.js";
 import { Text } from "../shared/text.js";
 import { Time } from "../shared/time.js";
@@ -70,7 +70,7 @@ export default function Environments() {
   >
     <${Answered} answer=${answer}>
       ${() => html`<${Listed} environments=${shown} />
-        ${shown?.pageInfo.hasNextPage && html`<button onClick=${() => setFirst(first + PAGE)}>Show more</button>`}`}
+        ${shown?.pageInfo.hasNextPage && html`<${More} shown=${first} most=${MOST_ROWS} label="Show more" onMore=${() => setFirst(first + PAGE)} />`}`}
     <//>
   <//>`;
 }

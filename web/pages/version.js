@@ -5,8 +5,8 @@ import { graphql } from "../shared/graph.js";
 import { html, useState } from "../shared/html.js";
 import { count, reward } from "../shared/numbers.js";
 import { Page } from "../shared/page.js";
-import { Answered, Empty, NotFound } from "../shared/problem.js";
-import { useQuery } from "../shared/query.js";
+import { Answered, Empty, More, NotFound } from "../shared/problem.js";
+import { MOST_ROWS, useQuery } from "../shared/query.js";
 import { isOpen, RUN, RunCard } from "../shared/run.js";
 import { StartRun } from "../shared/start.js";
 import { useSubscription } from "../shared/subscription.js";
@@ -179,7 +179,7 @@ function Content({ version, configurations, update, refetch, more }) {
         <p>Start an evaluation above, or at the terminal:</p>
       <//>`}
       ${runs.edges.map(({ node }) => html`<${RunCard} key=${node.id} run=${node} onChange=${changed} />`)}
-      ${runs.pageInfo.hasNextPage && html`<button onClick=${more}>Show older runs</button>`}
+      ${runs.pageInfo.hasNextPage && html`<${More} shown=${runs.edges.length} most=${MOST_ROWS} label="Show older runs" onMore=${more} />`}
     </section>
     <section>
       <h2>Manifest</h2>

@@ -28,6 +28,15 @@ export const Empty = ({ title, command, children }) => html`<div class="empty">
   ${command && html`<${Code} value=${command} label="The next command" />`}
 </div>`;
 
+/**
+ * The button below a list that has more rows than are shown, and what to do where one page can hold no more.
+ * @param {{ shown: number, most: number, label: string, onMore: () => void }} props
+ */
+export const More = ({ shown, most, label, onMore }) =>
+  shown < most
+    ? html`<button onClick=${onMore}>${label}</button>`
+    : html`<p class="hint">The newest ${most} are shown. <a href="/graphql">The graph</a> has the others.</p>`;
+
 /** @param {{ what: string }} props such as "environment": there is none, or it is another organization's */
 export const NotFound = ({ what }) => html`<div class="empty" role="alert">
   <h2>Not found</h2>

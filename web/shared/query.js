@@ -3,6 +3,9 @@ import { returns } from "./connection.js";
 import { GraphError, request } from "./graph.js";
 import { useEffect, useRef, useState } from "./html.js";
 
+/** The largest page that the graph gives. */
+export const MOST_ROWS = 500;
+
 /**
  * @template {keyof import("../graph.js").Operations} Name
  * @typedef {object} Answer

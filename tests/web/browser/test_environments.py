@@ -51,3 +51,17 @@ async def test_another_organization_sees_nothing_of_it(window_of: Open, home: Ho
     window = await window_of(await house(home.tenant.pool))
     await window.open("/environments", "Environments")
     await expect(window.role("heading", "No environment yet")).to_be_visible()
+
+
+async def test_more_environments_than_a_page_holds_are_asked_for(window: Window, home: House) -> None:
+    async with home.tenant.transaction() as transaction:
+        for number in range(501):
+            await transaction.fetch(environments.CREATE, f"shop-{number}", f"Shop {number}")
+    await window.open("/", "Environments")
+    await expect(window.text("501 in this organization, the newest first.")).to_be_visible()
+    rows = window.page.get_by_role("rowheader")
+    for shown in range(50, 500, 50):
+        await expect(rows).to_have_count(shown)
+        await window.role("button", "Show more").click()
+    await expect(rows).to_have_count(500)
+    await expect(window.text("The newest 500 are shown.")).to_be_visible()
