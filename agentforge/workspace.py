@@ -21,6 +21,7 @@ PAGES = (
     "/environments",
     "/environments/{slug}",
     "/versions/{id}",
+    "/trials/{id}",
     "/capability-gaps",
     "/partial-rewards",
     "/settings",

@@ -17,6 +17,14 @@ export interface Operations {
     variables: { owner: boolean };
     result: { serviceVersion: string; viewer: { organization: { id: string; name: string; slug: string; members: { edges: ({ node: { id: string; email: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string } })[] }; apiTokens?: { edges: ({ node: { id: string; name: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string; expiresAt: string; revokedAt: string | null } })[] } } } };
   };
+  Trial: {
+    variables: { id: string; first: number };
+    result: { evaluationTrial: { id: string; attempt: number; seed: string; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null; failureDetail: string | null; metrics: any | null; redactions: number; execution: number; startedAt: string | null; finishedAt: string | null; stages: ({ name: string; value: number })[]; executions: ({ execution: number; worker: string | null; status: "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "LOST" | "HANDED_BACK"; reward: number | null; failureCategory: string | null; failureDetail: string | null; startedAt: string; endedAt: string | null })[]; rollout: { id: string; superseded: boolean } | null; run: { id: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null })[] }; environmentVersion: { id: string; version: number; environment: { slug: string; name: string } }; trajectory: { artifactId: string; artifactUrl: string; agentTrajectoryUrl: string | null; stepCount: number; log: string; atif: { valid: boolean; version: string | null; errors: (string)[] } | null; files: ({ path: string; bytes: string; sha256: string | null; url: string | null; omitted: string | null })[]; steps: { pageInfo: { endCursor: string | null }; edges: ({ node: { step: number; tool: string; command: string; observation: string } })[] } } | null } | null };
+  };
+  TrialChanged: {
+    variables: { id: string };
+    result: { evaluationRunUpdated: { id: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; execution: number })[] } };
+  };
   VersionById: {
     variables: { id: string; runs: number };
     result: { environmentVersion: { id: string; version: number; digest: string; manifest: any; createdAt: string; passAtK: ({ k: number; estimate: number | null; passHatK: number | null })[]; environment: { slug: string; name: string; versions: { edges: ({ node: { id: string; version: number } })[] } }; runs: { totalCount: number; pageInfo: { hasNextPage: boolean }; edges: ({ node: { id: string; trigger: "EVALUATION" | "RESET" | "IMPORT"; resetMode: "NEW_WORKSPACE" | "NEW_WORLD" | null; seed: string; attemptCount: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; unscoredAttempts: number | null; failureDetail: string | null; createdAt: string; startedAt: string | null; finishedAt: string | null; passAtK: ({ k: number; estimate: number | null; passHatK: number | null })[]; evaluatorConfiguration: { id: string; name: string }; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null })[] } })[] } } | null; evaluatorConfigurations: { edges: ({ node: { id: string; name: string; attemptCount: number } })[] } };
@@ -56,6 +64,14 @@ export interface Operations {
   ResetEnvironment: {
     variables: { input: { clientMutationId?: string | null; environmentVersionId: string; mode: "NEW_WORKSPACE" | "NEW_WORLD"; evaluatorConfigurationId?: string | null } };
     result: { resetEnvironment: { message: string } | { id: string; trigger: "EVALUATION" | "RESET" | "IMPORT"; resetMode: "NEW_WORKSPACE" | "NEW_WORLD" | null; seed: string; attemptCount: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; unscoredAttempts: number | null; failureDetail: string | null; createdAt: string; startedAt: string | null; finishedAt: string | null; passAtK: ({ k: number; estimate: number | null; passHatK: number | null })[]; evaluatorConfiguration: { id: string; name: string }; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null })[] } };
+  };
+  Steps: {
+    variables: { id: string; first: number; after?: string | null };
+    result: { evaluationTrial: { id: string; trajectory: { artifactId: string; steps: { pageInfo: { endCursor: string | null }; edges: ({ node: { step: number; tool: string; command: string; observation: string } })[] } } | null } | null };
+  };
+  StepCursors: {
+    variables: { id: string; first: number; after?: string | null };
+    result: { evaluationTrial: { id: string; trajectory: { artifactId: string; steps: { edges: ({ cursor: string })[] } } | null } | null };
   };
   CreateToken: {
     variables: { input: { clientMutationId?: string | null; name: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; days?: number } };

@@ -12,6 +12,7 @@ export const ROUTES = {
   "/environments": environments,
   "/environments/:slug": version,
   "/versions/:id": version,
+  "/trials/:id": () => import("./pages/trial.js"),
   "/capability-gaps": () => import("./pages/capability-gaps.js"),
   "/partial-rewards": () => import("./pages/partial-rewards.js"),
   "/settings": () => import("./pages/settings.js"),
