@@ -21,6 +21,7 @@ PAGES = (
     "/environments",
     "/environments/{slug}",
     "/versions/{id}",
+    "/trials",
     "/trials/{id}",
     "/capability-gaps",
     "/partial-rewards",

@@ -12,6 +12,7 @@ export const ROUTES = {
   "/environments": environments,
   "/environments/:slug": version,
   "/versions/:id": version,
+  "/trials": () => import("./pages/trials.js"),
   "/trials/:id": () => import("./pages/trial.js"),
   "/capability-gaps": () => import("./pages/capability-gaps.js"),
   "/partial-rewards": () => import("./pages/partial-rewards.js"),

@@ -13,6 +13,7 @@ const VIEWER = /** @type {import("./graph.js").Operation<"Viewer">} */ (graphql`
 
 const LINKS = /** @type {[string, string, RegExp][]} */ ([
   ["/", "Environments", /^\/($|environments|versions)/],
+  ["/trials", "Trials", /^\/(trials|compare)/],
   ["/capability-gaps", "Capability gap", /^\/capability-gaps/],
   ["/partial-rewards", "Partial rewards", /^\/partial-rewards/],
   ["/settings", "Settings", /^\/settings/],

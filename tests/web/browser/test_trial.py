@@ -72,6 +72,7 @@ async def test_a_trial_shows_its_outcome_and_what_it_left(window: Window, home: 
 async def test_files_and_the_agents_own_trajectory_are_downloads(window: Window, home: House) -> None:
     version = await create_version(home.tenant, "shop")
     _, (trial,) = await create_run(home.tenant, version, [Attempt(0.0)])
+    assert trial.trajectory_artifact_id
     async with home.tenant.transaction() as transaction:
         await leave_files(transaction, trial.trajectory_artifact_id, [HOSTILE])
     await window.open(f"/trials/{trial.id}", "shop, attempt 1")
