@@ -23,6 +23,7 @@ PAGES = (
     "/versions/{id}",
     "/trials",
     "/trials/{id}",
+    "/compare",
     "/capability-gaps",
     "/partial-rewards",
     "/settings",

@@ -5,6 +5,10 @@ export interface Operations {
     variables: { filter?: { environmentVersionId?: string | null; environmentId?: string | null; evaluatorConfigurationId?: string | null; createdAfter?: string | null; createdBefore?: string | null } | null };
     result: { capabilityGaps: { trials: number; categorized: number; gaps: ({ failureCategory: string; trials: number; latestTrial: { id: string; failureDetail: string | null } })[] }; environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] } };
   };
+  Comparison: {
+    variables: { ids: (string)[]; first: number };
+    result: { compareTrials: { environmentVersion: { id: string; version: number; environment: { slug: string; name: string } }; stages: ({ name: string; values: (number | null)[] })[]; firstDivergence: { step: number; actions: ({ tool: string; command: string } | null)[] } | null; trials: ({ reward: number | null; durationSeconds: number | null; stepCount: number; trial: { id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; failureCategory: string | null; failureDetail: string | null; reward: number | null; seed: string; trajectory: { artifactId: string; steps: { pageInfo: { endCursor: string | null }; edges: ({ node: { step: number; tool: string; command: string; observation: string } })[] } } | null } })[] } };
+  };
   Environments: {
     variables: { first: number };
     result: { environments: { totalCount: number; pageInfo: { hasNextPage: boolean }; edges: ({ node: { id: string; slug: string; name: string; latestVersion: { id: string; version: number; createdAt: string; runs: { totalCount: number; edges: ({ node: { id: string; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; createdAt: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null })[] } })[] } } | null } })[] } };

@@ -14,6 +14,7 @@ export const ROUTES = {
   "/versions/:id": version,
   "/trials": () => import("./pages/trials.js"),
   "/trials/:id": () => import("./pages/trial.js"),
+  "/compare": () => import("./pages/compare.js"),
   "/capability-gaps": () => import("./pages/capability-gaps.js"),
   "/partial-rewards": () => import("./pages/partial-rewards.js"),
   "/settings": () => import("./pages/settings.js"),

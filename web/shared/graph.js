@@ -25,7 +25,7 @@ import { signedOut } from "./session.js";
  */
 export const graphql = (strings, ...fragments) => String.raw(strings, ...fragments);
 
-/** @typedef {"unreachable" | "signed-out" | "refused" | "failed"} Kind */
+/** @typedef {"unreachable" | "signed-out" | "refused" | "missing" | "failed"} Kind */
 
 /** Why there is no answer. `unreachable` heals by itself; `refused` is the request's fault, `failed` the service's. */
 export class GraphError extends Error {
@@ -80,6 +80,7 @@ function unreachable(signal, error) {
 
 /** @param {{ message: string, extensions?: { code?: string } }[]} errors */
 export function graphError(errors) {
-  const kind = errors.some((error) => error.extensions?.code === "INTERNAL") ? "failed" : "refused";
+  const codes = errors.map((error) => error.extensions?.code);
+  const kind = codes.includes("INTERNAL") ? "failed" : codes.every((code) => code === "NOT_FOUND") ? "missing" : "refused";
   return new GraphError(kind, [...new Set(errors.map((error) => error.message))].join(" "));
 }

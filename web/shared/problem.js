@@ -6,6 +6,7 @@ const TITLES = /** @type {Record<string, string>} */ ({
   unreachable: "The service does not answer",
   "signed-out": "You are signed out",
   refused: "The service refused this",
+  missing: "Not found",
   failed: "Something went wrong",
 });
 

@@ -8,7 +8,8 @@ import { ErrorBox } from "./problem.js";
 import { Steps } from "./steps.js";
 import { Virtual } from "./virtual.js";
 
-const HEIGHT = 150;
+/** Of a step, as estimated before it is shown; in pixels. */
+export const HEIGHT = 150;
 const PAUSE = 250;
 
 /** The index that the address names, as #step-7 does. */
@@ -18,7 +19,7 @@ function named() {
 }
 
 /** @param {number} total */
-function useNamedStep(total) {
+export function useNamedStep(total) {
   const [target, setTarget] = useState(/** @type {{ index: number } | null} */ (null));
   useEffect(() => {
     const look = () => {
