@@ -21,6 +21,8 @@ PAGES = (
     "/environments",
     "/environments/{slug}",
     "/versions/{id}",
+    "/versions/{id}/exports",
+    "/exports",
     "/trials",
     "/trials/{id}",
     "/compare",

@@ -13,6 +13,14 @@ export interface Operations {
     variables: { first: number };
     result: { environments: { totalCount: number; pageInfo: { hasNextPage: boolean }; edges: ({ node: { id: string; slug: string; name: string; latestVersion: { id: string; version: number; createdAt: string; runs: { totalCount: number; edges: ({ node: { id: string; status: "QUEUED" | "RUNNING" | "COMPLETED" | "CANCELLED" | "FAILED"; createdAt: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null })[] } })[] } } | null } })[] } };
   };
+  VersionExports: {
+    variables: { id: string };
+    result: { environmentVersion: { id: string; version: number; environment: { slug: string; name: string }; exports: ({ kind: "ALL" | "SUCCESSFUL" | "FAILED" | "RECOVERY" | "PREFERENCE"; url: string; filename: string })[] } | null };
+  };
+  ExportChoices: {
+    variables: Record<string, never>;
+    result: { environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] } };
+  };
   PartialRewards: {
     variables: { filter?: { environmentVersionId?: string | null; environmentId?: string | null; evaluatorConfigurationId?: string | null; createdAfter?: string | null; createdBefore?: string | null } | null };
     result: { partialRewards: ({ stage: string; trials: number; mean: number; min: number; max: number; full: number })[]; environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] } };

@@ -4,6 +4,7 @@
 /** @typedef {() => Promise<{ default: (props: PageProps) => any }>} Load */
 
 const environments = () => import("./pages/environments.js");
+const exports = () => import("./pages/exports.js");
 const version = () => import("./pages/version.js");
 
 /** @type {Record<string, Load>} */
@@ -12,6 +13,8 @@ export const ROUTES = {
   "/environments": environments,
   "/environments/:slug": version,
   "/versions/:id": version,
+  "/versions/:id/exports": exports,
+  "/exports": exports,
   "/trials": () => import("./pages/trials.js"),
   "/trials/:id": () => import("./pages/trial.js"),
   "/compare": () => import("./pages/compare.js"),

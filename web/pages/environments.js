@@ -66,6 +66,7 @@ export default function Environments() {
   const shown = answer.data?.environments;
   return html`<${Page}
     title="Environments"
+    actions=${html`<a href="/exports">Exports</a>`}
     lead=${shown && shown.totalCount > 0 && `${count(shown.totalCount)} in this organization, the newest first.`}
   >
     <${Answered} answer=${answer}>

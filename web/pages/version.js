@@ -129,6 +129,8 @@ function Shown({ answer, version, title, update, more }) {
 const Facts = ({ version }) => html`<div class="version-facts">
   <span>digest <${Short} value=${version.digest} label="Copy" /></span>
   <span>published <${Time} at=${version.createdAt} /></span>
+  <a href=${`/versions/${version.id}/exports`}>Exports</a>
+  <a href=${`/trials?environmentVersionId=${version.id}`}>Trials</a>
   ${version.environment.versions.edges.length > 1 &&
   html`<nav aria-label="Versions" class="versions">
     versions

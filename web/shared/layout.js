@@ -12,10 +12,11 @@ const VIEWER = /** @type {import("./graph.js").Operation<"Viewer">} */ (graphql`
 `);
 
 const LINKS = /** @type {[string, string, RegExp][]} */ ([
-  ["/", "Environments", /^\/($|environments|versions)/],
+  ["/", "Environments", /^\/($|environments|versions\/[^/]*$)/],
   ["/trials", "Trials", /^\/(trials|compare)/],
   ["/capability-gaps", "Capability gap", /^\/capability-gaps/],
   ["/partial-rewards", "Partial rewards", /^\/partial-rewards/],
+  ["/exports", "Exports", /^\/(exports|versions\/[^/]*\/exports)/],
   ["/settings", "Settings", /^\/settings/],
 ]);
 

@@ -11,7 +11,15 @@ LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("da
 WIDTHS = (360, 1280, 2560)
 
 #: What a session that has ended and a service that was killed leave in the console, which no page can prevent.
-EXPECTED = ("status of 401", "status of 410", "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
+EXPECTED = (
+    "status of 401",
+    "status of 410",
+    "ERR_CONNECTION_REFUSED",
+    "ERR_CONNECTION_RESET",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
+    "ERR_INTERNET_DISCONNECTED",
+)
 
 
 @dataclass
