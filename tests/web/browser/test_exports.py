@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from secrets import token_hex
 
 from playwright.async_api import Route, expect
 
@@ -101,7 +102,7 @@ async def test_a_download_tells_how_far_it_is_and_can_be_stopped(window: Window,
 
 async def test_a_service_that_is_killed_saves_nothing(window: Window, home: House, service: Service) -> None:
     version = await create_version(home.tenant, "shop")
-    huge = Attempt(1.0, steps=[step(n, "shell", "cat", "w" * 100_000) for n in range(80)])
+    huge = Attempt(1.0, steps=[step(n, "shell", "cat", token_hex(50_000)) for n in range(80)])
     await create_run(home.tenant, version, [huge] * 8)
     with running_api(service.data_dir) as api:
         window.url = api.url
