@@ -16,10 +16,15 @@ OWNER = ("owner@demo.example", "--organization", "demo")
 PAGES = {
     "environments": ("/", "Environments"),
     "version": ("/environments/admin-console", "Admin console, version 1"),
+    "trials": ("/trials", "Trials"),
+    "exports": ("/exports", "Exports"),
     "capability-gap": ("/capability-gaps", "Capability gap"),
     "partial-rewards": ("/partial-rewards", "Partial rewards"),
     "settings": ("/settings", "Settings"),
 }
+
+ATTEMPTS = """{ environment(slug: "admin-console") { latestVersion {
+  runs(first: 1) { edges { node { trials { id } } } } } } }"""
 
 
 async def take(page: Page, url: str, name: str, path: str, heading: str) -> None:
@@ -39,6 +44,10 @@ async def take_all(service: Service) -> None:
         await page.goto(link)
         for name, (path, heading) in PAGES.items():
             await take(page, service.url, name, path, heading)
+        found = service.client.graph(ATTEMPTS)["environment"]["latestVersion"]["runs"]["edges"][0]["node"]["trials"]
+        await take(page, service.url, "trial", f"/trials/{found[1]['id']}", "Admin console, attempt 2")
+        compared = "&".join(f"id={trial['id']}" for trial in found[:3])
+        await take(page, service.url, "compare", f"/compare?{compared}", "Admin console, 3 attempts")
         await browser.close()
 
 
