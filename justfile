@@ -4,7 +4,7 @@ default:
     @just --list --unsorted
 
 # Everything that CI checks.
-check: format-check lint layers types test
+check: format-check lint layers types types-web test
 
 # Put the code into the one format.
 format:
@@ -25,6 +25,10 @@ types:
     mypy
     MYPYPATH=examples/admin_console mypy --strict --explicit-package-bases examples/admin_console
 
+# Types of the modules in web/, by TypeScript; needs npm, and says so where there is none.
+types-web:
+    .ci/types-web
+
 # Run the tests; arguments go to pytest.
 test *arguments:
     pytest {{ arguments }}
@@ -39,10 +43,19 @@ harbor:
       || echo "Harbor cannot be installed here: its test is skipped" >&2
     PYTHONPATH=.harbor pytest -n 0 tests/streaming/test_atif.py -k harbor
 
-# Rewrite what is generated and committed: the printed graph and the dumped database schema.
+# Rewrite what is generated and committed: the printed graph, the dumped database schema, the types of web/.
 generate:
     python -m schema.print_schema
     python -m db.dump
+    python .ci/web_types.py
+
+# Fetch the workspace's libraries anew, in the versions that .ci/vendor.py names. Needs npm.
+vendor:
+    python .ci/vendor.py
+
+# Take the pictures in docs/screenshots/ anew, from the example that `agentforge up` runs. Needs Chromium.
+screenshots:
+    PYTHONPATH=. python .ci/screenshots.py
 
 # Write the newest versions of all dependencies into pyproject.toml.
 lock:

@@ -1,20 +1,16 @@
 """The web application: every route, and what stands before them."""
 
 from functools import partial
-from importlib.resources import files
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentforge import auth, health, metrics
+from agentforge import auth, health, metrics, workspace
 from agentforge.auth import Authenticate, identify_authorization
 from agentforge.settings import Settings
+from agentforge.workspace import CONTENT_SECURITY_POLICY, GRAPHIQL_POLICY, WEB
 from db.changes import Changes
 from db.tenant import Pool
 from resolvers.identities import Identities
@@ -24,19 +20,11 @@ from streaming.bodies import LimitBody
 from streaming.problems import exception_handlers
 from streaming.routes import routes as streaming_routes
 
-WEB = Path(str(files("web")))
-
-#: What GraphiQL needs and nothing more: its fonts are data, and it writes style elements.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; font-src data:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-
-
 _SECURITY_HEADERS = (
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
 
 
@@ -50,21 +38,12 @@ class SecurityHeaders:
         async def add_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(header for header in _SECURITY_HEADERS if header[0] not in given),
-                ]
+                policy = GRAPHIQL_POLICY if scope["path"] == "/graphql" else CONTENT_SECURITY_POLICY
+                ours = ((b"content-security-policy", policy.encode()), *_SECURITY_HEADERS)
+                message["headers"] = [*message["headers"], *(header for header in ours if header[0] not in given)]
             await send(message)
 
         await self.app(scope, receive, add_headers)
-
-
-async def front_door(request: Request) -> Response:
-    return RedirectResponse("/graphql", 303)
-
-
-async def icon(request: Request) -> Response:
-    return FileResponse(WEB / "icon.svg", media_type="image/svg+xml")
 
 
 def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> Starlette:
@@ -74,15 +53,13 @@ def build(pool: Pool, exports: Pool, changes: Changes, settings: Settings) -> St
     graphql = GraphQLEndpoint(WEB / "graphiql.html", pool, changes, identify, keys)
     app = Starlette(
         routes=[
-            Route("/", front_door),
-            Route("/favicon.ico", icon),
             Route("/graphql", graphql, methods=["GET", "POST"], middleware=[Middleware(LimitBody, limit=MOST_BYTES)]),
             WebSocketRoute("/graphql", graphql),
             *auth.routes,
             *streaming_routes,
             *health.routes,
             *metrics.routes,
-            Mount("/static", StaticFiles(directory=WEB)),
+            *workspace.routes,
         ],
         middleware=[
             Middleware(SecurityHeaders),

@@ -7,6 +7,7 @@ from functools import partial
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentforge.settings import Settings
 from agentforge.sign_in_limit import SignInLimit
+from agentforge.workspace import is_page, shell
 from db.accounts import Identity
 from db.tenant import Tenant
 from resolvers import accounts
@@ -28,7 +30,7 @@ COOKIE = "agentforge_session"
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC = frozenset(
-    {(method, path) for method in ("GET", "HEAD") for path in ("/", "/healthz", "/readyz", "/metrics", "/favicon.ico")}
+    {(method, path) for method in ("GET", "HEAD") for path in ("/healthz", "/readyz", "/metrics", "/favicon.ico")}
     | {("GET", "/graphql"), ("POST", "/api/v1/session"), ("GET", "/sign-in")}
 )
 _AUTHORIZATION = re.compile(r"(?i:bearer) +(agentforge_[A-Za-z0-9_-]{43})")
@@ -115,7 +117,9 @@ def _is_public(scope: Scope) -> bool:
     if scope["type"] != "http":
         return False
     method, path = scope["method"], scope["path"]
-    return (method, path) in _PUBLIC or (method in ("GET", "HEAD") and path.startswith("/static/"))
+    if (method, path) in _PUBLIC:
+        return True
+    return method in ("GET", "HEAD") and (path.startswith("/static/") or is_page(path))
 
 
 def _unauthorized(detail: str = "Sign in, or send `Authorization: Bearer <token>`.") -> Response:
@@ -208,14 +212,20 @@ async def delete_session(request: Request) -> Response:
 
 
 async def redeem_link(request: Request) -> Response:
-    """Sign in with a link, which works once: 303 to the workspace with the cookie, or 410."""
+    """Sign in with a link, which works once: 303 to the workspace with the cookie, or 410; without one, the page."""
     if request.method != "GET":  # a look ahead must not use the link up
         return problem(405, "Method Not Allowed", "Open the link with GET.", headers={"Allow": "GET"})
+    if "link" not in request.query_params:
+        return await to_thread.run_sync(shell, request)
     gate: Authenticate = request.state.authenticate
     lifetime = timedelta(days=gate.settings.session_days)
     secret = request.query_params.get("link", "")
     session = await accounts.redeem_sign_in_link(gate.pool, secret, lifetime)
     headers = {"Referrer-Policy": "no-referrer"}
+    if session is None and "text/html" in request.headers.get("accept", ""):
+        response = await to_thread.run_sync(shell, request, 410)
+        response.headers.update(headers)
+        return response
     if session is None:
         detail = (
             "This sign-in link was used, has expired or is not complete. "

@@ -1,5 +1,6 @@
 """The entry points of reading."""
 
+from importlib.metadata import version as release_of
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +41,8 @@ from schema.trial import EvaluationTrial, trials_in_order
 from schema.version import EnvironmentVersion
 from schema.viewer import Viewer
 
+RELEASE = release_of("agentforge")
+
 #: How each kind of thing with an id is loaded.
 NODES: dict[str, One[Any]] = {
     "Organization": ORGANIZATION,
@@ -65,6 +68,10 @@ class Query:
     @strawberry.field
     async def viewer(self, info: Info) -> Viewer:
         return Viewer.of(info.context.identity)
+
+    @strawberry.field(description="The release of AgentForge that answers.")
+    def service_version(self) -> str:
+        return RELEASE
 
     @strawberry.field(description="Whatever has this id in the viewer's organization.")
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:

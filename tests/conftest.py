@@ -25,7 +25,7 @@ class OneProcessForTheService(LoadFileScheduling):  # type: ignore[misc]
     """Each file goes to one process, and all that use the running service to the same one: it starts once."""
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(("tests/contract/", "tests/test_")):
+        if nodeid.startswith(("tests/contract/", "tests/test_", "tests/web/browser/")):
             return "service"
         return str(super()._split_scope(nodeid))
 

@@ -139,7 +139,7 @@ async def _things_to_try(settings: "Settings", demo: "Demo", url: str, token: st
         f"AgentForge is up. Sign in (once, within 10 minutes): {url}/sign-in?link={link}",
         "",
         "Three things to try:",
-        f"  1. Explore the graph in the browser: {url}/graphql (after signing in)",
+        f"  1. Look around in the browser: runs as they go at {url}/, the whole graph at {url}/graphql",
         "  2. Download what the agent did, failures and all:",
         f"     curl -H 'Authorization: Bearer {token}' '{url}/api/v1/rollouts?kind=failed'",
         "  3. Run it again in another world:",

@@ -108,11 +108,15 @@ async def test_a_link_signs_in_once(client: httpx.AsyncClient, link: str, bearer
     assert followed.headers["cache-control"] == "no-store"
     assert "HttpOnly" in followed.headers["set-cookie"]
     assert (await client.get("/api/v1/x")).json()["email"] == ADA
-    for query in ({"link": link}, {"link": ""}, {"link": "\0\ud800".encode("utf-8", "surrogatepass")}, {}):
+    for query in ({"link": link}, {"link": ""}, {"link": "\0\ud800".encode("utf-8", "surrogatepass")}):
         again = await client.get("/sign-in", params=query)
         assert "agentforge sign-in-link" in assert_problem(again, 410)["detail"]
         assert again.headers["referrer-policy"] == "no-referrer"
         assert "set-cookie" not in again.headers
+        shown = await client.get("/sign-in", params=query, headers={"Accept": "text/html"})
+        assert (shown.status_code, shown.headers["content-type"]) == (410, "text/html; charset=utf-8")
+        assert shown.headers["referrer-policy"] == "no-referrer"
+    assert (await client.get("/sign-in")).status_code == 200
 
 
 async def test_guessing_is_slowed_down_also_when_many_guess_at_once(client: httpx.AsyncClient, acme: Tenant) -> None:

@@ -1,4 +1,4 @@
-"""What browsers get: the GraphiQL page and its files, from this service alone."""
+"""What browsers get: the workspace, the GraphiQL page and their files, from this service alone."""
 
 import re
 from html.parser import HTMLParser
@@ -8,8 +8,21 @@ import pytest
 
 from tests.service import PROJECT, Service
 
-#: Where a directive may load from; everything else falls back to 'self'.
+#: Where a directive may load from.
 SOURCES = {
+    "default-src": {"'none'"},
+    "script-src": {"'self'"},
+    "style-src": {"'self'"},
+    "img-src": {"'self'", "data:"},
+    "connect-src": {"'self'"},
+    "base-uri": {"'none'"},
+    "form-action": {"'none'"},
+    "frame-ancestors": {"'none'"},
+    "require-trusted-types-for": {"'script'"},
+    "trusted-types": {"'none'"},
+}
+#: On /graphql, where GraphiQL writes styles and has fonts within its own; the rest falls back to 'self'.
+GRAPHIQL_SOURCES = {
     "default-src": {"'self'"},
     "font-src": {"data:"},
     "img-src": {"'self'", "data:"},
@@ -40,7 +53,9 @@ def assert_local(response: httpx.Response) -> None:
     assert set(HOST.findall("\n".join(response.headers.values()))) <= own
     policy = response.headers["Content-Security-Policy"]
     directives = {name: set(values) for name, *values in (part.split() for part in policy.split(";"))}
-    assert directives == SOURCES
+    assert directives == (GRAPHIQL_SOURCES if response.request.url.path == "/graphql" else SOURCES)
+    assert response.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Referrer-Policy"] in ("same-origin", "no-referrer")
 

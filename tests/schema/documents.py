@@ -51,6 +51,7 @@ CONFIGURATIONS = """query {
   evaluatorConfigurations { totalCount edges { node { id name attemptCount agentCommand secrets createdAt } } }
   environment(slug: "mail") { id }
   viewer { id email role organization { id slug name } }
+  serviceVersion
 }"""
 BY_ID = """query($run: ID!, $trial: ID!, $rollout: ID!, $node: ID!) {
   evaluationRun(id: $run) { id } evaluationTrial(id: $trial) { id } rollout(id: $rollout) { id }

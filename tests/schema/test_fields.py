@@ -3,6 +3,7 @@
 import hashlib
 import json
 from datetime import datetime
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -227,6 +228,7 @@ async def test_configurations_and_the_viewer(world: World) -> None:
         "role": "VIEWER",
         "organization": organization,
     }
+    assert answered["serviceVersion"] == metadata.version("agentforge")
 
 
 async def test_whatever_has_an_id_is_found_by_it(world: World) -> None:

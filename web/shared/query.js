@@ -1,0 +1,58 @@
+// The small store of a page: the answer to one operation, kept fresh.
+import { returns } from "./connection.js";
+import { GraphError, request } from "./graph.js";
+import { useEffect, useRef, useState } from "./html.js";
+
+/** The largest page that the graph gives. */
+export const MOST_ROWS = 500;
+
+/**
+ * @template {keyof import("../graph.js").Operations} Name
+ * @typedef {object} Answer
+ * @property {import("./graph.js").Result<Name> | undefined} data the latest answer, kept while a new one is asked for
+ * @property {GraphError | undefined} error why the latest request has none
+ * @property {boolean} loading
+ * @property {() => void} refetch asks again
+ * @property {(change: (data: import("./graph.js").Result<Name>) => import("./graph.js").Result<Name>) => void} update
+ *   puts what was heard elsewhere into the answer
+ */
+
+/**
+ * Asks when shown, when the variables change, and when the service is back after it could not be reached.
+ * @template {keyof import("../graph.js").Operations} Name
+ * @param {import("./graph.js").Operation<Name>} operation
+ * @param {import("./graph.js").Variables<Name>} variables
+ * @returns {Answer<Name>}
+ */
+export function useQuery(operation, variables) {
+  const [state, setState] = useState(
+    /** @type {Pick<Answer<Name>, "data" | "error" | "loading">} */ ({ data: undefined, error: undefined, loading: true }),
+  );
+  const [asked, setAsked] = useState(0);
+  const failed = useRef(false);
+  const key = JSON.stringify(variables);
+
+  useEffect(() => returns.subscribe(() => failed.current && setAsked((count) => count + 1)), []);
+  useEffect(() => {
+    const controller = new AbortController();
+    setState((before) => ({ ...before, loading: true }));
+    request(operation, variables, { signal: controller.signal }).then(
+      (data) => {
+        failed.current = false;
+        setState({ data, error: undefined, loading: false });
+      },
+      (error) => {
+        if (controller.signal.aborted) return;
+        failed.current = error instanceof GraphError && error.kind === "unreachable";
+        setState((before) => ({ ...before, error, loading: false }));
+      },
+    );
+    return () => controller.abort();
+  }, [operation, key, asked]);
+
+  return {
+    ...state,
+    refetch: () => setAsked((count) => count + 1),
+    update: (change) => setState((before) => (before.data ? { ...before, data: change(before.data) } : before)),
+  };
+}

@@ -1,0 +1,42 @@
+// Who is signed in, and what happens when nobody is.
+import { address, go } from "./address.js";
+import { signal } from "./html.js";
+
+/** @typedef {import("../graph.js").Operations["Viewer"]["result"]["viewer"]} Viewer */
+
+/** The person signed in; null until the graph has told. */
+export const viewer = /** @type {import("../vendor/signals.js").Signal<Viewer | null>} */ (signal(null));
+
+/** Whether the viewer's role may start, reset and cancel. */
+export const mayChange = () => ["OWNER", "MEMBER"].includes(viewer.value?.role ?? "");
+
+/** Shows the sign-in page, which comes back to where we are. */
+export function signedOut() {
+  viewer.value = null;
+  if (address.value.path === "/sign-in") return;
+  const from = location.pathname + location.search + location.hash;
+  go(`/sign-in?from=${encodeURIComponent(from)}`, { replace: true });
+}
+
+/**
+ * Signs in with a password; returns null, or the words that say why not.
+ * @param {{ email: string, password: string, organization?: string }} credentials
+ */
+export async function signIn(credentials) {
+  const answer = await fetch("/api/v1/session", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(credentials),
+  }).catch(() => null);
+  if (answer === null) return "The service cannot be reached. Is it running? Try again.";
+  if (answer.ok) return null;
+  const problem = await answer.json().catch(() => ({}));
+  return String(problem.detail ?? `The service answered ${answer.status}.`);
+}
+
+/** Ends the session. */
+export async function signOut() {
+  await fetch("/api/v1/session", { method: "DELETE" }).catch(() => null);
+  viewer.value = null;
+  go("/sign-in");
+}
