@@ -30,8 +30,8 @@ from db.copying import inlined
 from db.embedded import start_server
 from db.query import decided
 from resolvers.rollouts import ExportKind
-from streaming.encodings import ENCODERS, Encoder, Gzip, Zstd
 from streaming.body import CHUNK_BYTES
+from streaming.encodings import ENCODERS, Encoder, Gzip, Zstd
 from streaming.lines import PLAN
 
 ROUNDS = 3
