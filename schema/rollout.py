@@ -101,12 +101,14 @@ class RolloutExport:
     formats: list[RolloutExportFormat] = strawberry.field(description="All there are, that of `url` first.")
 
     @classmethod
-    def all_of(cls, environment_version_id: UUID) -> list[Self]:
+    def all_of(cls, environment_version_id: UUID | None = None) -> list[Self]:
+        """Those of a version, or of the whole organization."""
         return [cls._of(kind, environment_version_id) for kind in ExportKind]
 
     @classmethod
-    def _of(cls, kind: ExportKind, environment_version_id: UUID) -> Self:
-        url = "/api/v1/rollouts?" + urlencode({"kind": kind, "environmentVersionId": environment_version_id})
+    def _of(cls, kind: ExportKind, environment_version_id: UUID | None) -> Self:
+        of_version = {"environmentVersionId": environment_version_id} if environment_version_id else {}
+        url = "/api/v1/rollouts?" + urlencode({"kind": kind, **of_version})
         formats = [
             RolloutExportFormat(
                 name=str(one),

@@ -20,7 +20,8 @@ from schema.export_audit import ExportAudit
 from schema.info import Info
 from schema.member_role import MemberRole
 from schema.node import Node
-from schema.sources import OverRow, listed
+from schema.rollout import RolloutExport
+from schema.sources import OverRow, computed, listed
 
 
 @strawberry.type(description="A person in the organization.")
@@ -77,6 +78,9 @@ class Organization(OverRow, Node):
     name: str
 
     members: Connection[Member] = listed(members.newest)
+    exports: list[RolloutExport] = computed(
+        lambda: RolloutExport.all_of(), description="Of all versions together; each version has its own."
+    )
 
     @strawberry.field(description="Every token, the ended ones too. For owners.")
     async def api_tokens(self, info: Info, first: int | None = None, after: str | None = None) -> Connection[ApiToken]:

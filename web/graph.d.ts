@@ -15,11 +15,11 @@ export interface Operations {
   };
   VersionExports: {
     variables: { id: string };
-    result: { environmentVersion: { id: string; version: number; environment: { slug: string; name: string }; exports: ({ kind: "ALL" | "SUCCESSFUL" | "FAILED" | "RECOVERY" | "PREFERENCE"; url: string; filename: string })[] } | null };
+    result: { environmentVersion: { id: string; version: number; environment: { slug: string; name: string }; exports: ({ kind: "ALL" | "SUCCESSFUL" | "FAILED" | "RECOVERY" | "PREFERENCE"; url: string; filename: string; formats: ({ name: string; url: string; filename: string })[] })[] } | null };
   };
   ExportChoices: {
     variables: Record<string, never>;
-    result: { environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] } };
+    result: { environments: { edges: ({ node: { name: string; slug: string; versions: { edges: ({ node: { id: string; version: number } })[] } } })[] }; viewer: { organization: { exports: ({ kind: "ALL" | "SUCCESSFUL" | "FAILED" | "RECOVERY" | "PREFERENCE"; url: string; filename: string; formats: ({ name: string; url: string; filename: string })[] })[] } } };
   };
   PartialRewards: {
     variables: { filter?: { environmentVersionId?: string | null; environmentId?: string | null; evaluatorConfigurationId?: string | null; createdAfter?: string | null; createdBefore?: string | null } | null };
@@ -27,7 +27,7 @@ export interface Operations {
   };
   Settings: {
     variables: { owner: boolean };
-    result: { serviceVersion: string; viewer: { organization: { id: string; name: string; slug: string; members: { edges: ({ node: { id: string; email: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string } })[] }; apiTokens?: { edges: ({ node: { id: string; name: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string; expiresAt: string; revokedAt: string | null } })[] } } } };
+    result: { serviceVersion: string; viewer: { organization: { id: string; name: string; slug: string; members: { edges: ({ node: { id: string; email: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string } })[] }; apiTokens?: { edges: ({ node: { id: string; name: string; role: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; createdAt: string; expiresAt: string; revokedAt: string | null } })[] }; exportAudits?: { edges: ({ node: { id: string; actor: string; actorRole: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; isToken: boolean; kind: "ALL" | "SUCCESSFUL" | "FAILED" | "RECOVERY" | "PREFERENCE"; format: string; filters: ({ name: string; value: string })[]; startedAt: string; endedAt: string | null; outcome: "STARTED" | "COMPLETED" | "LEFT" | "FAILED" | "REFUSED"; lines: string; bytes: string } })[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } } };
   };
   Trial: {
     variables: { id: string; first: number };
@@ -56,6 +56,10 @@ export interface Operations {
   TrialFinished: {
     variables: { version: string };
     result: { evaluationTrialFinished: { id: string; run: { id: string } } };
+  };
+  MoreExportAudits: {
+    variables: { after?: string | null };
+    result: { viewer: { organization: { exportAudits: { edges: ({ node: { id: string; actor: string; actorRole: "OWNER" | "MEMBER" | "VIEWER" | "WORKER"; isToken: boolean; kind: "ALL" | "SUCCESSFUL" | "FAILED" | "RECOVERY" | "PREFERENCE"; format: string; filters: ({ name: string; value: string })[]; startedAt: string; endedAt: string | null; outcome: "STARTED" | "COMPLETED" | "LEFT" | "FAILED" | "REFUSED"; lines: string; bytes: string } })[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } } };
   };
   Viewer: {
     variables: Record<string, never>;

@@ -39,16 +39,19 @@ async def until_exporting(api: Api, count: int, seconds: float) -> None:
             await asyncio.sleep(0.02)
 
 
-async def in_curl(api: Api, broken: asyncio.Event) -> bool:
+async def in_curl(api: Api, begun: asyncio.Barrier, broken: asyncio.Event) -> bool:
     command = ["curl", "-sS", "-H", f"Authorization: Bearer {api.token}", api.url + PATH]
-    # Its output is not read, and so holds it up.
     process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE)
+    assert process.stdout
+    await process.stdout.readexactly(1)
+    # The rest of its output is not read, and so holds it up.
+    await begun.wait()
     await broken.wait()
     out, _ = await process.communicate()
     return len(out) < LINES * SIZE and process.returncode in (PARTIAL_FILE, RECEIVE_ERROR)
 
 
-async def in_httpx(api: Api, broken: asyncio.Event) -> bool:
+async def in_httpx(api: Api, begun: asyncio.Barrier, broken: asyncio.Event) -> bool:
     small = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)])
     async with (
         httpx.AsyncClient(transport=small, headers=authorization(api)) as web,
@@ -56,6 +59,7 @@ async def in_httpx(api: Api, broken: asyncio.Event) -> bool:
     ):
         chunks = response.aiter_bytes()
         await anext(chunks)
+        await begun.wait()
         await broken.wait()
         try:
             async for _ in chunks:
@@ -65,10 +69,11 @@ async def in_httpx(api: Api, broken: asyncio.Event) -> bool:
     return False
 
 
-async def in_urllib(api: Api, broken: asyncio.Event) -> bool:
+async def in_urllib(api: Api, begun: asyncio.Barrier, broken: asyncio.Event) -> bool:
     request = urllib.request.Request(api.url + PATH, headers=authorization(api))
     with await asyncio.to_thread(urllib.request.urlopen, request) as response:
         await asyncio.to_thread(response.read, 1024)
+        await begun.wait()
         await broken.wait()
         try:
             await asyncio.to_thread(response.read)
@@ -108,9 +113,10 @@ async def until_whole(api: Api) -> None:
 
 @pytest.mark.parametrize("what", ["backend", "database", "service"])
 async def test_programs_see_a_broken_transfer(api: Api, what: str) -> None:
-    broken = asyncio.Event()
-    clients = [asyncio.create_task(client(api, broken)) for client in (in_curl, in_httpx, in_urllib)]
-    await until_exporting(api, len(clients), 30)
+    begun, broken = asyncio.Barrier(4), asyncio.Event()
+    clients = [asyncio.create_task(client(api, begun, broken)) for client in (in_curl, in_httpx, in_urllib)]
+    async with asyncio.timeout(30):
+        await begun.wait()
     await interrupt(api, what)
     broken.set()
     assert await asyncio.wait_for(asyncio.gather(*clients), 60) == [True] * 3

@@ -2,9 +2,10 @@
 import { Code, Copy } from "../shared/code.js";
 import { returns } from "../shared/connection.js";
 import { Download } from "../shared/download.js";
+import { chosen, counts, ExportChoices, PAIRS_OF_A_VERSION } from "../shared/export-choices.js";
 import { graphql } from "../shared/graph.js";
 import { html, useEffect, useState } from "../shared/html.js";
-import { counted } from "../shared/numbers.js";
+import { count, counted } from "../shared/numbers.js";
 import { Page } from "../shared/page.js";
 import { Answered, Empty, NotFound } from "../shared/problem.js";
 import { useQuery } from "../shared/query.js";
@@ -12,7 +13,6 @@ import { VERSIONS } from "../shared/scope.js";
 import { signedOut } from "../shared/session.js";
 import { Text } from "../shared/text.js";
 
-const KINDS = /** @type {const} */ (["ALL", "SUCCESSFUL", "FAILED", "RECOVERY", "PREFERENCE"]);
 const MEANINGS = {
   ALL: "The newest 1,000 rollouts, those without a score too.",
   SUCCESSFUL: "Every rollout with reward 1.",
@@ -21,25 +21,27 @@ const MEANINGS = {
   PREFERENCE: "The highest against the lowest reward of each version, where they differ.",
 };
 
+const EXPORTS = graphql`
+  fragment Exports on RolloutExport { kind url filename formats { name url filename } }
+`;
+
 const VERSION_EXPORTS = /** @type {import("../shared/graph.js").Operation<"VersionExports">} */ (graphql`
   query VersionExports($id: ID!) {
-    environmentVersion(id: $id) { id version environment { slug name } exports { kind url filename } }
+    environmentVersion(id: $id) { id version environment { slug name } exports { ...Exports } }
   }
+  ${EXPORTS}
 `);
 
 const EXPORT_CHOICES = /** @type {import("../shared/graph.js").Operation<"ExportChoices">} */ (graphql`
-  query ExportChoices { environments(first: 100) { ...Versions } }
+  query ExportChoices {
+    environments(first: 100) { ...Versions }
+    viewer { organization { exports { ...Exports } } }
+  }
   ${VERSIONS}
+  ${EXPORTS}
 `);
 
-/** @typedef {{ kind: typeof KINDS[number], url: string, filename: string }} Export */
-
-/** Of the whole organization; the graph names those of a version. @type {Export[]} */
-const OF_ALL = KINDS.map((kind) => ({
-  kind,
-  url: `/api/v1/rollouts?kind=${kind.toLowerCase()}`,
-  filename: kind === "PREFERENCE" ? "agentforge-preferences.jsonl" : `agentforge-rollouts-${kind.toLowerCase()}.jsonl`,
-}));
+/** @typedef {import("../shared/graph.js").Result<"ExportChoices">["viewer"]["organization"]["exports"][number]} Export */
 
 /** @param {import("../routes.js").PageProps} props */
 export default function ExportsPage({ params }) {
@@ -50,9 +52,11 @@ function OfOrganization() {
   const answer = useQuery(EXPORT_CHOICES, {});
   return html`<${Page} title="Exports" lead="Rollouts of the whole organization as JSON lines, one a line, for training and analysis.">
     <${Private} />
-    <${Kinds} exports=${OF_ALL} />
     <${Answered} answer=${answer}>
-      ${(/** @type {import("../shared/graph.js").Result<"ExportChoices">} */ data) => html`<${Versions} edges=${data.environments.edges} />`}
+      ${(/** @type {import("../shared/graph.js").Result<"ExportChoices">} */ data) => html`
+        <${Kinds} exports=${data.viewer.organization.exports} />
+        <${Versions} edges=${data.environments.edges} />
+      `}
     <//>
   <//>`;
 }
@@ -108,6 +112,7 @@ function Kinds({ exports, id }) {
   const lines = useLines(exports);
   return html`<section>
     <h2>Kinds <span class="hint">lines as of now</span></h2>
+    <${ExportChoices} exports=${exports} />
     ${exports.map((one) => html`<${Kind} key=${one.url} given=${one} lines=${lines[one.url] ?? {}} versionId=${id} />`)}
     <p class="hint token-hint">
       The commands take a token from <code>AGENTFORGE_TOKEN</code>: make one in <a href="/settings">Settings</a> or with${" "}
@@ -159,28 +164,39 @@ function useLines(exports) {
 }
 
 /** @param {{ given: Export, lines: Lines, versionId?: string }} props */
-function Kind({ given: { kind, url, filename }, lines, versionId }) {
+function Kind({ given, lines, versionId }) {
+  const { kind } = given;
+  const { format, url, filename, options } = chosen(given);
   const name = kind.toLowerCase();
   const whole = location.origin + url;
-  const noun = kind === "PREFERENCE" ? "pair" : "line";
-  const version = versionId ? ` --environment-version ${versionId}` : "";
+  const scope = versionId ? ` --environment-version ${versionId}` : "";
   const curl = `curl -fH "Authorization: Bearer $AGENTFORGE_TOKEN" --compressed -o ${filename} "${whole}"`;
-  const command = `agentforge export --url ${location.origin} --kind ${name}${version} --out ${filename}.zst`;
+  const command = `agentforge export --url ${location.origin} --kind ${name}${scope}${options} --out ${filename}.zst`;
   return html`<article class="export" aria-label=${name}>
     <header>
       <h3>${name}</h3>
-      <strong class="lines-count" role="status">${lines.problem ?? (lines.count === undefined ? "…" : counted(lines.count, noun))}</strong>
+      <strong class="lines-count" role="status">${told(given, lines)}</strong>
       <span class="hint">${MEANINGS[kind]}</span>
     </header>
     <dl class="export-facts">
       <div><dt>File</dt><dd><code>${filename}</code></dd></div>
       <div><dt>Address</dt><dd><code>${whole}</code> <${Copy} value=${whole} label="Copy address" /></dd></div>
     </dl>
-    <${Download} url=${url} filename=${filename} total=${lines.count} label=${`Download ${filename}`} />
+    <${Download} url=${url} filename=${filename} total=${counts(given) ? lines.count : undefined} label=${`Download ${filename}`} />
+    ${format !== given.formats[0].name &&
+    html`<p class="hint">What ${format} cannot carry without loss is left out; <code>agentforge export</code> tells how much, and why.</p>`}
     <details>
       <summary>At a terminal</summary>
       <${Code} value=${curl} label=${`curl, ${name}`} />
       <${Code} value=${command} label=${`agentforge export, ${name}`} />
     </details>
   </article>`;
+}
+
+/** @param {Export} given @param {Lines} lines */
+function told(given, { count: most, problem }) {
+  if (problem !== undefined) return problem;
+  if (most === undefined) return "…";
+  if (chosen(given).everyPair) return `up to ${count(PAIRS_OF_A_VERSION)} pairs of each version`;
+  return `${counts(given) ? "" : "at most "}${counted(most, given.kind === "PREFERENCE" ? "pair" : "line")}`;
 }

@@ -1,4 +1,5 @@
-// Settings: who is in the organization, which programs may act for it, and what is running.
+// Settings: who is in the organization, which programs may act for it, what left it, and what is running.
+import { AUDITS, ExportAudits } from "../shared/audits.js";
 import { graphql } from "../shared/graph.js";
 import { html } from "../shared/html.js";
 import { Members } from "../shared/members.js";
@@ -19,9 +20,11 @@ const SETTINGS = /** @type {import("../shared/graph.js").Operation<"Settings">} 
         apiTokens(first: 200) @include(if: $owner) {
           edges { node { id name role createdAt expiresAt revokedAt } }
         }
+        exportAudits(first: 50) @include(if: $owner) { ...Audits }
       }
     }
   }
+  ${AUDITS}
 `);
 
 /** @typedef {import("../shared/graph.js").Result<"Settings">} Data */
@@ -44,6 +47,7 @@ function Organization({ owner }) {
       ${organization.apiTokens
         ? html`<${Tokens} tokens=${organization.apiTokens.edges.map(({ node }) => node)} refetch=${answer.refetch} />`
         : html`<section><h2>Tokens</h2><p>Only owners see and make tokens.</p></section>`}
+      ${organization.exportAudits && html`<${ExportAudits} audits=${organization.exportAudits} />`}
     `}
   <//>`;
 }

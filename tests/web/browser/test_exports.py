@@ -2,12 +2,18 @@
 
 import asyncio
 import json
+import os
+import sys
+from datetime import timedelta
+from pathlib import Path
 from secrets import token_hex
 
+import zstandard
 from playwright.async_api import Route, expect
 
 from agentforge.auth import COOKIE
 from db import environments
+from resolvers import accounts
 from tests.contract.documents import UNKNOWN_ID
 from tests.factory import Attempt, create_run, create_version, step
 from tests.service import Service
@@ -77,6 +83,50 @@ async def test_a_download_is_whole_and_parsed(window: Window, home: House) -> No
     assert [line["reward"] for line in lines] == [None, 0, 0.5, 1]
     assert lines[3]["trajectory"] == [step(1, "shell", "echo", HOSTILE)]
     await expect(window.text("Saved agentforge-rollouts-all.jsonl: 4 lines")).to_be_visible()
+
+
+async def run_in(folder: Path, command: str, token: str) -> None:
+    """As a person would who copied the line to a shell there."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "AGENTFORGE_TOKEN": token,
+    }
+    shell = await asyncio.create_subprocess_shell(command, cwd=folder, env=environment, stderr=asyncio.subprocess.PIPE)
+    _, said = await asyncio.wait_for(shell.communicate(), 60)
+    assert shell.returncode == 0, said
+
+
+async def test_other_formats_are_chosen_and_the_lines_for_a_terminal_work(
+    window: Window, home: House, tmp_path: Path
+) -> None:
+    version = await attempts(home)
+    _, token = await accounts.create_token(home.tenant, "terminal", "viewer", timedelta(days=1))
+    await window.open(f"/versions/{version}/exports", "Exports of shop, version 1")
+    await window.page.get_by_label("Rollouts as").select_option("atif")
+    await window.page.get_by_label("Pairs as").select_option("trl")
+    await window.page.get_by_label("Answers").select_option("divergence")
+    await window.role("combobox", "Pairs", exact=True).select_option("all")
+    await window.page.reload()
+    chosen = f"{window.url}/versions/{version}/exports?format=atif&pairFormat=trl&pair=divergence&pairs=all"
+    assert window.page.url == chosen
+    failed = window.role("article", "failed", exact=True)
+    await expect(failed.get_by_role("status").first).to_have_text("at most 2 lines")
+    preference = window.role("article", "preference", exact=True)
+    await expect(preference.get_by_role("status").first).to_have_text("up to 100 pairs of each version")
+    await window.is_accessible()
+    for article, name, filename, lines in (
+        (failed, "failed", "agentforge-rollouts-failed-atif.jsonl", 1),
+        (preference, "preference", "agentforge-preferences-trl.jsonl", 0),
+    ):
+        await article.get_by_text("At a terminal").click()
+        for way in ("curl", "agentforge export"):
+            await run_in(tmp_path, await window.role("region", f"{way}, {name}").inner_text(), token)
+        plain = (tmp_path / filename).read_bytes()
+        assert zstandard.ZstdDecompressor().stream_reader((tmp_path / f"{filename}.zst").read_bytes()).read() == plain
+        assert plain.count(b"\n") == lines
+    document = json.loads((tmp_path / "agentforge-rollouts-failed-atif.jsonl").read_text())
+    assert (document["format"], document["trajectory"]["schema_version"]) == ("atif", "ATIF-v1.7")
 
 
 async def test_a_download_tells_how_far_it_is_and_can_be_stopped(window: Window, home: House) -> None:

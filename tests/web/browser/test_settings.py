@@ -1,8 +1,10 @@
 """Settings: members and roles, tokens whose secret is shown once, and what another role sees of it."""
 
+from datetime import timedelta
+
 from playwright.async_api import expect
 
-from resolvers import members
+from resolvers import accounts, members
 from tests.service import Client
 from tests.web.browser.conftest import House, Open, person
 from tests.web.browser.window import Window
@@ -46,11 +48,40 @@ async def test_members_are_added_given_a_role_and_removed(window: Window, home: 
     await expect(window.page.get_by_role("rowheader")).to_have_text([home.email])
 
 
+async def test_an_owner_sees_who_exported_what(window: Window, home: House) -> None:
+    await window.open("/settings", "Settings")
+    await expect(window.text("Nobody has exported rollouts yet.")).to_be_visible()
+    _, secret = await accounts.create_token(home.tenant, "<b>nightly</b>", "viewer", timedelta(days=1))
+    client = Client(window.url, secret)
+    for limit in range(1, 53):
+        assert client.get(f"/api/v1/rollouts?kind=failed&limit={limit}").status_code == 200
+    await window.page.reload()
+    rows = window.role("table", "Exports there were").get_by_role("row")
+    await expect(rows).to_have_count(1 + 50)
+    for text in (
+        "just now",
+        "<b>nightly</b>",
+        "token, viewer",
+        "failed",
+        "limit=52",
+        "format=atif-shaped",
+        "completed",
+    ):
+        await expect(rows.nth(1)).to_contain_text(text)
+    await window.is_accessible()
+    await window.role("button", "Show older exports").press("Enter")
+    await expect(rows).to_have_count(1 + 52)
+    await expect(rows.last).to_contain_text("limit=1 ")
+    await expect(window.text("52 exports shown")).to_be_visible()
+    await expect(window.role("button", "Show older exports")).to_have_count(0)
+
+
 async def test_a_member_sees_who_is_there_and_changes_nothing(window_of: Open, home: House) -> None:
     window = await window_of(await person(home.tenant, home.slug, f"m@{home.slug}.example", "member"))
     await window.open("/settings", "Settings")
     await expect(window.page.get_by_role("rowheader")).to_have_count(2)
     await expect(window.text("Only owners see and make tokens.")).to_be_visible()
+    await expect(window.role("heading", "Exports")).to_have_count(0)
     await expect(window.page.locator("main").get_by_role("button")).to_have_count(0)
     await expect(window.page.locator("main select")).to_have_count(0)
     await window.is_accessible()
