@@ -62,9 +62,12 @@ export default function TrialsPage({ query }) {
 function Found({ query, filter }) {
   const orderBy = /** @type {"NEWEST" | null} */ (query.get("orderBy"));
   const answer = useQuery(TRIALS, { filter, orderBy, first: ROWS, after: query.get("after") });
+  // The rows say where they stand by the address that they came for, while those of the next are under way.
+  const answered = useRef(query);
+  if (!answer.loading) answered.current = query;
   return html`<${Answered} answer=${answer}>
     ${(/** @type {{ evaluationTrials: Trials }} */ data) =>
-      html`<${Listed} trials=${data.evaluationTrials} query=${query} isFiltered=${Object.keys(filter).length > 0} loading=${answer.loading} />`}
+      html`<${Listed} trials=${data.evaluationTrials} query=${answered.current} isFiltered=${Object.keys(filter).length > 0} loading=${answer.loading} />`}
   <//>`;
 }
 

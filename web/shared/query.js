@@ -11,7 +11,7 @@ export const MOST_ROWS = 500;
  * @typedef {object} Answer
  * @property {import("./graph.js").Result<Name> | undefined} data the latest answer, kept while a new one is asked for
  * @property {GraphError | undefined} error why the latest request has none
- * @property {boolean} loading
+ * @property {boolean} loading whether `data` is not yet, or no longer, of these variables
  * @property {() => void} refetch asks again
  * @property {(change: (data: import("./graph.js").Result<Name>) => import("./graph.js").Result<Name>) => void} update
  *   puts what was heard elsewhere into the answer
@@ -25,12 +25,17 @@ export const MOST_ROWS = 500;
  * @returns {Answer<Name>}
  */
 export function useQuery(operation, variables) {
+  const key = JSON.stringify(variables);
   const [state, setState] = useState(
-    /** @type {Pick<Answer<Name>, "data" | "error" | "loading">} */ ({ data: undefined, error: undefined, loading: true }),
+    /** @type {Pick<Answer<Name>, "data" | "error" | "loading"> & { key: string }} */ ({
+      data: undefined,
+      error: undefined,
+      loading: true,
+      key,
+    }),
   );
   const [asked, setAsked] = useState(0);
   const failed = useRef(false);
-  const key = JSON.stringify(variables);
 
   useEffect(() => returns.subscribe(() => failed.current && setAsked((count) => count + 1)), []);
   useEffect(() => {
@@ -38,20 +43,24 @@ export function useQuery(operation, variables) {
     setState((before) => ({ ...before, loading: true }));
     request(operation, variables, { signal: controller.signal }).then(
       (data) => {
+        if (controller.signal.aborted) return;
         failed.current = false;
-        setState({ data, error: undefined, loading: false });
+        setState({ data, error: undefined, loading: false, key });
       },
       (error) => {
         if (controller.signal.aborted) return;
         failed.current = error instanceof GraphError && error.kind === "unreachable";
-        setState((before) => ({ ...before, error, loading: false }));
+        setState((before) => ({ ...before, error, loading: false, key }));
       },
     );
     return () => controller.abort();
   }, [operation, key, asked]);
 
   return {
-    ...state,
+    data: state.data,
+    error: state.error,
+    // From the moment on that other variables are given, not from when they are asked for.
+    loading: state.loading || state.key !== key,
     refetch: () => setAsked((count) => count + 1),
     update: (change) => setState((before) => (before.data ? { ...before, data: change(before.data) } : before)),
   };
