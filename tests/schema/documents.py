@@ -46,6 +46,7 @@ REPORTS = """query($id: ID!) {
   }
   capabilityGaps(filter: { environmentVersionId: $id }) { trials categorized gaps { failureCategory } }
   partialRewards(filter: { environmentVersionId: $id }) { stage trials mean min max full }
+  viewer { organization { exports { kind url filename formats { name url filename } } } }
 }"""
 CONFIGURATIONS = """query {
   evaluatorConfigurations { totalCount edges { node { id name attemptCount agentCommand secrets createdAt } } }

@@ -1,10 +1,26 @@
 """What a version's trials and rollouts come to: pass@k, capability gaps, partial rewards, preference, exports."""
 
+from typing import Any
+
 import pytest
 
 from tests.schema.asking import ask
 from tests.schema.documents import REPORTS
 from tests.schema.world import World
+
+
+def expected_exports(of_version: str) -> list[dict[str, Any]]:
+    names = ["rollouts-all", "rollouts-successful", "rollouts-failed", "rollouts-recovery", "preferences"]
+    kinds = ["all", "successful", "failed", "recovery", "preference"]
+    shapes = [("atif-shaped", "atif", "openai-messages")] * 4 + [("preference-pair", "trl")]
+    expected = []
+    for kind, name, (default, *others) in zip(kinds, names, shapes, strict=True):
+        url, filename = f"/api/v1/rollouts?kind={kind}{of_version}", f"agentforge-{name}"
+        formats = [(default, url, f"{filename}.jsonl")]
+        formats += [(other, f"{url}&format={other}", f"{filename}-{other}.jsonl") for other in others]
+        shown = [dict(zip(("name", "url", "filename"), one, strict=True)) for one in formats]
+        expected.append({"kind": kind.upper(), "url": url, "filename": f"{filename}.jsonl", "formats": shown})
+    return expected
 
 
 async def test_reports_of_a_version(world: World) -> None:
@@ -40,23 +56,8 @@ async def test_reports_of_a_version(world: World) -> None:
         "preferred": {"id": str(best.id)},
         "rejected": {"id": str(worst.id)},
     }
-    names = ["rollouts-all", "rollouts-successful", "rollouts-failed", "rollouts-recovery", "preferences"]
-    kinds = ["all", "successful", "failed", "recovery", "preference"]
-    shapes = [("atif-shaped", "atif", "openai-messages")] * 4 + [("preference-pair", "trl")]
-    for export, kind, name, (default, *others) in zip(report["exports"], kinds, names, shapes, strict=True):
-        url, filename = f"/api/v1/rollouts?kind={kind}&environmentVersionId={version.id}", f"agentforge-{name}"
-        assert export == {
-            "kind": kind.upper(),
-            "url": url,
-            "filename": f"{filename}.jsonl",
-            "formats": [
-                {"name": default, "url": url, "filename": f"{filename}.jsonl"},
-                *(
-                    {"name": other, "url": f"{url}&format={other}", "filename": f"{filename}-{other}.jsonl"}
-                    for other in others
-                ),
-            ],
-        }
+    assert report["exports"] == expected_exports(f"&environmentVersionId={version.id}")
+    assert answered["viewer"]["organization"]["exports"] == expected_exports("")
 
 
 async def test_a_version_without_runs_reports_nothing(world: World) -> None:

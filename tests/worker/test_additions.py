@@ -246,7 +246,8 @@ async def test_a_cancelled_run_is_resumed_while_its_agents_are_still_being_ended
     assert [(trial.status, trial.reward) for trial in trials] == [
         ("completed", reward) for reward in (1.0, 1.0, 0.5, 1.0)
     ]
-    told = [[one.status for one in ones] for ones in await scene.executions()]
+    # The job before may have begun one more, which it hands back when it hears that it was superseded.
+    told = [[one.status for one in ones if one.status != "handed_back"] for ones in await scene.executions()]
     assert told == [["cancelled", "completed"]] * 2 + [["completed"]] * 2
     assert [trial.lost_executions for trial in trials] == [0] * 4
     assert rewards((await scene.exported())["failed"]) == [0.5]
