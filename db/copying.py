@@ -14,6 +14,7 @@ _SIGNATURE: Final = b"PGCOPY\n\xff\r\n\0"
 _FIXED_HEADER: Final = len(_SIGNATURE) + 8
 _TUPLE: Final = Struct("!hi")  # number of columns, length of the first
 _TRAILER: Final = b"\xff\xff"
+_LF, _CR = b"\n\r"
 
 #: Takes whole lines, each with its line feed, and how many they are.
 LineSink = Callable[[bytes, int], Awaitable[None]]
@@ -46,7 +47,7 @@ class BinaryRows:
             self._is_past_header = True
         values, at = self._values(data, at)
         self._rest = data[at:]
-        return _joined(values), len(values)
+        return b"\n".join([*values, b""]), len(values)
 
     def _header(self, data: bytes) -> int:
         """Returns where the rows begin; 0 when that has not come yet."""
@@ -57,17 +58,19 @@ class BinaryRows:
         end = _FIXED_HEADER + int.from_bytes(data[_FIXED_HEADER - 4 : _FIXED_HEADER], "big")
         return end if len(data) >= end else 0
 
-    def _values(self, data: bytes, at: int) -> tuple[list[memoryview], int]:
-        values: list[memoryview] = []
-        view, end, head, unpack = memoryview(data), len(data), _TUPLE.size, _TUPLE.unpack_from
+    def _values(self, data: bytes, at: int) -> tuple[list[bytes | memoryview], int]:
+        values: list[bytes | memoryview] = []
+        view, end, head, unpack, find = memoryview(data), len(data), _TUPLE.size, _TUPLE.unpack_from, data.find
         while at + head <= end:
             columns, length = unpack(data, at)
             if columns != 1 or length < 0:
                 break
-            after = at + head + length
+            begin, after = at + head, at + head + length
             if after > end:
                 return values, at
-            values.append(view[at + head : after])
+            # Looked for in each value: counting the line feeds of all that was joined costs a fifth of an export.
+            is_one_line = find(_LF, begin, after) == -1 and find(_CR, begin, after) == -1
+            values.append(view[begin:after] if is_one_line else _on_one_line(data[begin:after]))
             at = after
         if data.startswith(_TRAILER, at):
             self.is_complete = True
@@ -77,13 +80,8 @@ class BinaryRows:
         return values, at
 
 
-def _joined(values: list[memoryview]) -> bytes:
-    if not values:
-        return b""
-    lines = b"\n".join([*values, b""])
-    if lines.count(b"\n") != len(values) or b"\r" in lines:
-        return b"".join(bytes(value).replace(b"\n", b" ").replace(b"\r", b" ") + b"\n" for value in values)
-    return lines
+def _on_one_line(value: bytes) -> bytes:
+    return value.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
 def inlined(text: str, arguments: Sequence[object]) -> str:
