@@ -44,6 +44,7 @@ class Attempt:
     stages: dict[str, float] = field(default_factory=dict)
     steps: Sequence[dict[str, Any]] = ()
     log: str = "log"
+    agent_trajectory: bytes | None = None
 
 
 def step(number: int, tool: str = "mcp", command: str = "initialize", observation: str = "{}") -> dict[str, Any]:
@@ -142,7 +143,7 @@ async def _finish(transaction: Any, trial: EvaluationTrial, attempt: Attempt) ->
         json.dumps(attempt.log),
         json.dumps(list(attempt.steps), separators=(",", ":")),
         len(attempt.steps),
-        None,
+        attempt.agent_trajectory,
     )
     finished: EvaluationTrial | None = await transaction.fetch_one(
         trials.FINISH,

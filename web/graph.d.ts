@@ -31,7 +31,7 @@ export interface Operations {
   };
   Trial: {
     variables: { id: string; first: number };
-    result: { evaluationTrial: { id: string; attempt: number; seed: string; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null; failureDetail: string | null; metrics: any | null; redactions: number; execution: number; startedAt: string | null; finishedAt: string | null; stages: ({ name: string; value: number })[]; executions: ({ execution: number; worker: string | null; status: "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "LOST" | "HANDED_BACK"; reward: number | null; failureCategory: string | null; failureDetail: string | null; startedAt: string; endedAt: string | null })[]; rollout: { id: string; superseded: boolean } | null; run: { id: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null })[] }; environmentVersion: { id: string; version: number; environment: { slug: string; name: string } }; trajectory: { artifactId: string; artifactUrl: string; agentTrajectoryUrl: string | null; stepCount: number; log: string; atif: { valid: boolean; version: string | null; errors: (string)[] } | null; files: ({ path: string; bytes: string; sha256: string | null; url: string | null; omitted: string | null })[]; steps: { pageInfo: { endCursor: string | null }; edges: ({ node: { step: number; tool: string; command: string; observation: string } })[] } } | null } | null };
+    result: { evaluationTrial: { id: string; attempt: number; seed: string; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null; failureCategory: string | null; failureDetail: string | null; metrics: any | null; redactions: number; execution: number; startedAt: string | null; finishedAt: string | null; stages: ({ name: string; value: number })[]; executions: ({ execution: number; worker: string | null; status: "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "LOST" | "HANDED_BACK"; reward: number | null; failureCategory: string | null; failureDetail: string | null; startedAt: string; endedAt: string | null; recordedStepCount: number })[]; rollout: { id: string; superseded: boolean } | null; run: { id: string; trials: ({ id: string; attempt: number; status: "QUEUED" | "RUNNING" | "COMPLETED" | "ERRORED" | "TIMED_OUT" | "CANCELLED" | "INTERRUPTED"; reward: number | null })[] }; environmentVersion: { id: string; version: number; environment: { slug: string; name: string } }; trajectory: { artifactId: string; artifactUrl: string; agentTrajectoryUrl: string | null; stepCount: number; log: string; atif: { valid: boolean; version: string | null; errors: (string)[] } | null; files: ({ path: string; bytes: string; sha256: string | null; url: string | null; omitted: string | null })[]; steps: { pageInfo: { endCursor: string | null }; edges: ({ node: { step: number; tool: string; command: string; observation: string } })[] } } | null } | null };
   };
   TrialChanged: {
     variables: { id: string };
@@ -72,6 +72,10 @@ export interface Operations {
   RemoveMember: {
     variables: { input: { clientMutationId?: string | null; memberId: string } };
     result: { removeMember: { message: string } | { id: string } };
+  };
+  RecordedSteps: {
+    variables: { id: string; first: number; after?: string | null };
+    result: { evaluationTrial: { id: string; executions: ({ execution: number; recordedStepCount: number; recordedSteps: { pageInfo: { endCursor: string | null }; edges: ({ node: { step: number; tool: string; command: string; observation: string } })[] } })[] } | null };
   };
   RunUpdated: {
     variables: { id: string };

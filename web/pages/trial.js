@@ -10,6 +10,7 @@ import { Output } from "../shared/output.js";
 import { Page } from "../shared/page.js";
 import { Answered, Empty, NotFound } from "../shared/problem.js";
 import { useQuery } from "../shared/query.js";
+import { RecordedSteps } from "../shared/recorded.js";
 import { STEP_PAGE, PAGE } from "../shared/steps.js";
 import { useSubscription } from "../shared/subscription.js";
 import { Table } from "../shared/table.js";
@@ -22,7 +23,7 @@ const TRIAL = /** @type {import("../shared/graph.js").Operation<"Trial">} */ (gr
     evaluationTrial(id: $id) {
       id attempt seed status reward failureCategory failureDetail metrics redactions execution startedAt finishedAt
       stages { name value }
-      executions { execution worker status reward failureCategory failureDetail startedAt endedAt }
+      executions { execution worker status reward failureCategory failureDetail startedAt endedAt recordedStepCount }
       rollout { id superseded }
       run { id trials { id attempt status reward } }
       environmentVersion { id version environment { slug name } }
@@ -66,7 +67,7 @@ function Found({ trial, answer }) {
     <${Answered} answer=${answer}>
       ${() => html`
         <${Outcome} trial=${trial} />
-        ${trial.executions.length > 1 && html`<${Executions} trial=${trial} />`}
+        ${(trial.executions.length > 1 || recorded(trial).length > 0) && html`<${Executions} trial=${trial} />`}
         <${Left} trial=${trial} />
       `}
     <//>
@@ -165,10 +166,16 @@ const EXECUTIONS = [
   { title: "Took", numeric: true, cell: ({ startedAt, endedAt }) => between(startedAt, endedAt) },
 ];
 
+/** Executions whose steps stand in no trajectory. @param {Trial} trial */
+const recorded = ({ executions }) => executions.filter((one) => one.recordedStepCount > 0 || one.status === "RUNNING");
+
 /** @param {{ trial: Trial }} props */
 const Executions = ({ trial }) => html`<section>
   <h2>Executions <span class="hint">how often a worker has started this attempt; the latest is what it came to</span></h2>
   <${Table} caption="Executions" columns=${EXECUTIONS} rows=${trial.executions} rowKey=${(/** @type {{ execution: number }} */ one) => String(one.execution)} />
+  ${recorded(trial).map(
+    (one) => html`<${RecordedSteps} key=${one.execution} trialId=${trial.id} execution=${one.execution} recorded=${one.recordedStepCount} />`,
+  )}
 </section>`;
 
 /** What the attempt left: files, its log, its steps. @param {{ trial: Trial }} props */

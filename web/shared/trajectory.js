@@ -87,18 +87,24 @@ function Shown({ index, step, memory, find, isNamed }) {
   return html`<article class=${`step ${isNamed ? "named" : ""}`} id=${`step-${number}`} aria-label=${`Step ${number}`}>
     <a class="step-number" href=${`#step-${number}`} title="A link to this step">${count(number)}</a>
     ${step
-      ? html`<div class="step-content">
-          <div class="step-action">
-            <strong class="tool"><bdi>${styled(step.tool, find)}</bdi></strong>
-            <${Output} value=${step.command} name=${`${index} command`} memory=${memory} find=${find} />
-          </div>
-          <div class="step-observation">
-            <${Output} value=${step.observation} name=${`${index} observation`} memory=${memory} find=${find} />
-          </div>
-        </div>`
+      ? html`<${StepContent} index=${index} step=${step} memory=${memory} find=${find} />`
       : html`<p class="loading step-content">Loading this step…</p>`}
   </article>`;
 }
+
+/**
+ * What was asked, and the answer.
+ * @param {{ index: number, step: import("./steps.js").Step, memory: import("./output.js").Memory, find: RegExp | null }} props
+ */
+export const StepContent = ({ index, step, memory, find }) => html`<div class="step-content">
+  <div class="step-action">
+    <strong class="tool"><bdi>${styled(step.tool, find)}</bdi></strong>
+    <${Output} value=${step.command} name=${`${index} command`} memory=${memory} find=${find} />
+  </div>
+  <div class="step-observation">
+    <${Output} value=${step.observation} name=${`${index} observation`} memory=${memory} find=${find} />
+  </div>
+</div>`;
 
 /** @typedef {{ found: number[], searched: number, error: Error | null }} Search */
 

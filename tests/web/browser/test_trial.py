@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
+from db import executions, trials
 from tests.contract.conftest import Practice
 from tests.contract.documents import START, UNKNOWN_ID, made
-from tests.factory import Attempt, create_run, create_version, leave_files, step
+from tests.factory import LEFT, Attempt, create_run, create_version, leave_files, step
 from tests.web.browser.conftest import House, Open, house
 from tests.web.browser.window import Window
 
@@ -38,6 +39,12 @@ async def top_of(page: Page, number: int) -> float:
     return box["y"]
 
 
+async def downloaded(window: Window, link: str) -> bytes:
+    async with window.page.expect_download() as download:
+        await window.page.locator(".downloads").get_by_role("link", name=link).click()
+    return (await (await download.value).path()).read_bytes()
+
+
 async def test_a_trial_shows_its_outcome_and_what_it_left(window: Window, home: House) -> None:
     said = [step(1), step(2, "shell", "pytest", RED), step(3, "order", '{"sku":"SKU-9","count":3}', NESTED)]
     stages = {"stage_inventory": 1.0, "stage_checkout": 0.25}
@@ -61,9 +68,7 @@ async def test_a_trial_shows_its_outcome_and_what_it_left(window: Window, home: 
     await expect(third).to_contain_text(NESTED)
     await window.text("Show what agent, world and evaluator wrote").click()
     await expect(window.page.locator(".log .ansi-yellow")).to_have_text("careful")
-    async with window.page.expect_download() as downloaded:
-        await window.role("link", "trial-2-trajectory.json").click()
-    content = json.loads((await (await downloaded.value).path()).read_bytes())
+    content = json.loads(await downloaded(window, "trial-2-trajectory.json"))
     assert json.loads(content["trajectory"]) == {"steps": said}
     assert sorted(window.operations) == ["Trial", "Viewer"]
     await window.is_accessible()
@@ -71,7 +76,8 @@ async def test_a_trial_shows_its_outcome_and_what_it_left(window: Window, home: 
 
 async def test_files_and_the_agents_own_trajectory_are_downloads(window: Window, home: House) -> None:
     version = await create_version(home.tenant, "shop")
-    _, (trial,) = await create_run(home.tenant, version, [Attempt(0.0)])
+    own = b'{"schema_version": "ATIF-v9"}\r\n'
+    _, (trial,) = await create_run(home.tenant, version, [Attempt(0.0, agent_trajectory=own)])
     assert trial.trajectory_artifact_id
     async with home.tenant.transaction() as transaction:
         await leave_files(transaction, trial.trajectory_artifact_id, [HOSTILE])
@@ -82,6 +88,49 @@ async def test_files_and_the_agents_own_trajectory_are_downloads(window: Window,
     await window.text("Why the agent's own trajectory is not valid").click()
     await expect(window.text("<img src=x onerror=alert(1)>")).to_be_visible()
     await expect(window.role("heading", "No steps")).to_be_visible()
+    await window.is_accessible()
+    (_, _, content, _), _ = LEFT
+    assert await downloaded(window, "agent-trajectory.json") == own
+    assert await downloaded(window, "caf") == content
+    rollout = json.loads(await downloaded(window, "The rollout"))
+    assert (rollout["privacyClass"], rollout["reward"], rollout["evaluationRunId"]) == (
+        "PRIVATE",
+        0,
+        str(trial.evaluation_run_id),
+    )
+
+
+async def test_steps_of_executions_without_a_trajectory(window: Window, home: House) -> None:
+    version = await create_version(home.tenant, "shop")
+    _, (trial,) = await create_run(home.tenant, version, [Attempt(status="queued")], status="running")
+
+    async def begin(execution: int, recorded: list[dict[str, Any]]) -> int:
+        async with home.tenant.transaction() as transaction:
+            claimed = await transaction.fetch_one(trials.CLAIM, trial.id, execution, f"{HOSTILE}{execution}", None)
+            assert claimed is not None
+            await record(claimed.execution, 1, recorded)
+        return claimed.execution
+
+    async def record(execution: int, first: int, recorded: list[dict[str, Any]]) -> None:
+        async with home.tenant.transaction() as transaction:
+            text = json.dumps(recorded)
+            assert await transaction.fetch_one(executions.RECORD, trial.id, execution, first, len(recorded), text)
+
+    lost = await begin(trial.execution, [step(n, HOSTILE, f"echo {n}", RED) for n in range(1, 131)])
+    now = await begin(lost, [step(1, "shell", "echo again", NESTED)])
+    await window.open(f"/trials/{trial.id}", "shop, attempt 1")
+    await expect(window.role("row", "lost")).to_contain_text(SHOWN)
+    await window.text("Execution 1: 130 steps recorded").click()
+    await window.role("button", "Show more of 30").click()
+    last = window.role("article", "Execution 1, step 130")
+    await expect(last).to_contain_text("echo 130")
+    await expect(last.locator(".ansi-red")).to_have_text("red")
+    await window.text("Execution 2: 1 step recorded").click()
+    await expect(window.role("article", "Execution 2, step 1")).to_contain_text("SKU-9")
+    await record(now, 2, [step(2, "shell", "echo later")])
+    await window.role("button", "Look for further ones").last.click()
+    await expect(window.role("article", "Execution 2, step 2")).to_contain_text("echo later")
+    assert await window.page.locator("main img, main script").count() == 0
     await window.is_accessible()
 
 
