@@ -54,20 +54,30 @@ def _literal(text: str) -> str:
 def list_projection(
     query: Query[Row], template: Template, *, key: str | None, cursor: Sequence[Column] = (), limit: int | None = None
 ) -> Projection:
-    """One row for each value of the column `key`, or one in all: the key's text, the list, how many rows there are, and
-    the columns of `cursor` as arrays.
+    """One row for each value of the column `key`, or one in all: the key's text, the list as UTF-8, how many rows there
+    are, with `limit` the bytes of the row too many, and the columns of `cursor` as arrays.
 
     The list is null where a required column is, and where no row is. `limit`: the number of the parameter that asks for
-    one row more than are shown. The rows of one key must come from the statement one after the other.
+    one row more than are shown: it stands last in the list, and the column that tells its size is null where there is
+    none. The rows of one key must come from the statement one after the other.
     """
     item = " || ".join(_literal(part) if isinstance(part, str) else part.sql() for part in template)
     columns = [f"{item} as item", *(f"{column.sql()} as cursor{number}" for number, column in enumerate(cursor))]
-    shown = "string_agg(item, ',')" if limit is None else f"array_to_string((array_agg(item))[:${limit}::int - 1], ',')"
-    selected = [f"case when count(item) = count(*) then '[' || {shown} || ']' end", "count(*)"]
+    selected = ["case when count(item) = count(*) then convert_to('[' || string_agg(item, ',') || ']', 'UTF8') end"]
+    selected.append("count(*)")
+    if limit is not None:
+        # Cutting it off here as well would take more time than all else that is done to make the list.
+        selected.append(f"(array_agg(octet_length(item)))[${limit}::int]")
     selected += [f"array_agg(cursor{number})" for number in range(len(cursor))]
     if key is not None:
         columns.insert(0, f'row."{key}" as key')
         selected.insert(0, "key::text")
     head, rows, uuid_keys = selecting(query, ", ".join(columns))
-    text = f"{head}\nselect {', '.join(selected)} from (\n{rows}\n) listed"
+    # Without the offset PostgreSQL writes an item anew for each place where it is used.
+    text = f"{head}\nselect {', '.join(selected)} from (\n{rows}\noffset 0\n) listed"
     return Projection(text if key is None else f"{text}\ngroup by key", uuid_keys)
+
+
+def without_last(text: bytes, size: int | None) -> bytes:
+    """A list of several items without the last, of so many bytes; all of it where that is None."""
+    return text if size is None else text[: -size - len(",]")] + b"]"

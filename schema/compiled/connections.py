@@ -51,8 +51,8 @@ class _Page:
     edges: list[dict[str, Any]] | orjson.Fragment
 
     @classmethod
-    def of_text(cls, text: str | None, count: int, *cursors: Sequence[Any]) -> "_Page":
-        return cls(list(zip(*cursors, strict=True)) if cursors else [()] * count, json_list(text, count))
+    def of_text(cls, text: bytes | None, count: int, last: int | None, *cursors: Sequence[Any]) -> "_Page":
+        return cls(list(zip(*cursors, strict=True)) if cursors else [()] * count, json_list(text, count, last))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 from graphql import GraphQLEnumType, GraphQLScalarType, get_nullable_type, is_list_type, is_non_null_type
 
-from db.json_lists import Form, Shown, Template
+from db.json_lists import Form, Shown, Template, without_last
 from schema.compiled.selections import CannotCompileError
 
 #: Scalars that are shown as text, which the database makes.
@@ -94,11 +94,14 @@ def shown(output: Any, column: str) -> Template | None:
     return None if form is None else (Shown(column, form, required),)
 
 
-def json_list(text: str | None, rows: int) -> orjson.Fragment:
-    """A list of `json_lists.list_projection`. Raises ValueError where a null stood in for what may be none."""
+def json_list(text: bytes | None, rows: int, last: int | None = None) -> orjson.Fragment:
+    """A list of `json_lists.list_projection`, without its last item where that has so many bytes.
+
+    Raises ValueError where a null stood in for what may be none.
+    """
     if text is None and rows:
         raise ValueError("a null where none may be")
-    return orjson.Fragment(text or "[]")
+    return orjson.Fragment(b"[]" if text is None else without_last(text, last))
 
 
 def json_text(output: Any, value: str, names: Names) -> str:
