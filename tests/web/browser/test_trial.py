@@ -93,11 +93,7 @@ async def test_files_and_the_agents_own_trajectory_are_downloads(window: Window,
     assert await downloaded(window, "agent-trajectory.json") == own
     assert await downloaded(window, "caf") == content
     rollout = json.loads(await downloaded(window, "The rollout"))
-    assert (rollout["privacyClass"], rollout["reward"], rollout["evaluationRunId"]) == (
-        "PRIVATE",
-        0,
-        str(trial.evaluation_run_id),
-    )
+    assert (rollout["reward"], rollout["evaluationRunId"]) == (0, str(trial.evaluation_run_id))
 
 
 async def test_steps_of_executions_without_a_trajectory(window: Window, home: House) -> None:
@@ -107,8 +103,8 @@ async def test_steps_of_executions_without_a_trajectory(window: Window, home: Ho
     async def begin(execution: int, recorded: list[dict[str, Any]]) -> int:
         async with home.tenant.transaction() as transaction:
             claimed = await transaction.fetch_one(trials.CLAIM, trial.id, execution, f"{HOSTILE}{execution}", None)
-            assert claimed is not None
-            await record(claimed.execution, 1, recorded)
+        assert claimed is not None
+        await record(claimed.execution, 1, recorded)
         return claimed.execution
 
     async def record(execution: int, first: int, recorded: list[dict[str, Any]]) -> None:
