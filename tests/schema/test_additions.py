@@ -28,7 +28,9 @@ CANCEL = f"mutation($i: CancelEvaluationRunInput!) {{ answer: cancelEvaluationRu
 
 MIXED = [
     Outcome(1.0, stages={"stage_a": 1}, steps=[step(1)]),
-    Outcome(None, "errored", "agent_crashed", {"stage_a": 0.5}, [step(1)], "crashed", "code 3", {"m": 1}),
+    Outcome(
+        None, "errored", "agent_crashed", {"stage_a": 0.5}, [step(1)], "crashed", detail="code 3", metrics={"m": 1}
+    ),
     Outcome(None, "timed_out", "agent_timeout"),
     Outcome(None, "completed", "no_data"),
     Outcome(None, "interrupted", "worker_lost"),

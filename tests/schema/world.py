@@ -29,7 +29,6 @@ class Outcome(Attempt):
 
     detail: str | None = None
     metrics: dict[str, Any] | None = None
-    agent_trajectory: bytes | None = None
     atif_errors: Sequence[str] | None = None
     is_json: bool = True
     file_ids: list[UUID] = field(default_factory=list)

@@ -64,7 +64,7 @@ async def test_a_trial_shows_its_outcome_and_what_it_left(window: Window, home: 
     await third.locator("summary").first.click()
     await expect(third).not_to_contain_text("SKU-9")
     await third.locator("summary").first.click()
-    await third.get_by_role("button", name="Raw").last.click()
+    await third.get_by_role("button", name="Raw").first.click()
     await expect(third).to_contain_text(NESTED)
     await window.text("Show what agent, world and evaluator wrote").click()
     await expect(window.page.locator(".log .ansi-yellow")).to_have_text("careful")
