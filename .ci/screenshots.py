@@ -42,6 +42,8 @@ async def take_all(service: Service) -> None:
         page = await browser.new_page(viewport={"width": 1280, "height": 800})
         await take(page, service.url, "sign-in", "/sign-in", "Sign in to AgentForge")
         await page.goto(link)
+        # So that the settings have an export to tell of.
+        assert service.client.get("/api/v1/rollouts?kind=failed").status_code == 200
         for name, (path, heading) in PAGES.items():
             await take(page, service.url, name, path, heading)
         found = service.client.graph(ATTEMPTS)["environment"]["latestVersion"]["runs"]["edges"][0]["node"]["trials"]
