@@ -1,10 +1,13 @@
 """Settings: members and roles, tokens whose secret is shown once, and what another role sees of it."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 from playwright.async_api import expect
 
-from resolvers import accounts, members
+from db.accounts import Identity
+from db.export_audits import ExportOutcome
+from resolvers import accounts, export_audits, members
 from tests.service import Client
 from tests.web.browser.conftest import House, Open, person
 from tests.web.browser.window import Window
@@ -52,9 +55,11 @@ async def test_an_owner_sees_who_exported_what(window: Window, home: House) -> N
     await window.open("/settings", "Settings")
     await expect(window.text("Nobody has exported rollouts yet.")).to_be_visible()
     _, secret = await accounts.create_token(home.tenant, "<b>nightly</b>", "viewer", timedelta(days=1))
-    client = Client(window.url, secret)
-    for limit in range(1, 53):
-        assert client.get(f"/api/v1/rollouts?kind=failed&limit={limit}").status_code == 200
+    identity = Identity(home.tenant.organization_id, uuid4(), home.email, "owner")
+    for limit in range(1, 52):
+        audit = await export_audits.start(home.tenant, identity, "all", "trl", {"limit": str(limit)})
+        await audit.finish(ExportOutcome.LEFT, limit, 1000)
+    assert Client(window.url, secret).get("/api/v1/rollouts?kind=failed&limit=52").status_code == 200
     await window.page.reload()
     rows = window.role("table", "Exports there were").get_by_role("row")
     await expect(rows).to_have_count(1 + 50)
@@ -71,7 +76,8 @@ async def test_an_owner_sees_who_exported_what(window: Window, home: House) -> N
     await window.is_accessible()
     await window.role("button", "Show older exports").press("Enter")
     await expect(rows).to_have_count(1 + 52)
-    await expect(rows.last).to_contain_text("limit=1 ")
+    for text in (home.email, "person, owner", "format=trl limit=1", "1 kB", "the client left"):
+        await expect(rows.last).to_contain_text(text)
     await expect(window.text("52 exports shown")).to_be_visible()
     await expect(window.role("button", "Show older exports")).to_have_count(0)
 
