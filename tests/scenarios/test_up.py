@@ -119,6 +119,15 @@ def agent_that_waits_in_attempt(attempt: int, marker: Path) -> str:
     return json.dumps(["{python}", "-c", script, str(marker), "{attempt}"])
 
 
+def test_an_attempt_without_a_score_says_why(patient: Service) -> None:
+    agent = ("--agent", '["no-such-[/bold]agent"]', "--attempts", "1")
+    shown = command("evaluate", "admin-console", *agent, "--watch", data_dir=patient.data_dir)
+    assert shown.returncode == 0, shown.stderr
+    (line,) = (line for line in shown.stdout.splitlines() if line.startswith("attempt 1"))
+    assert line.startswith("attempt 1: unscored  agent_crashed: the agent cannot start: ")
+    assert line.endswith("'no-such-[/bold]agent'")
+
+
 def start(service: Service, agent: str, attempts: int) -> str:
     options = ("--agent", agent, "--attempts", str(attempts))
     run: str = command_json("evaluate", "admin-console", *options, data_dir=service.data_dir)["id"]
