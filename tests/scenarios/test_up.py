@@ -99,6 +99,18 @@ def test_a_taken_port_is_said() -> None:
     assert "Traceback" not in refused.stderr
 
 
+def test_a_second_one_on_a_folder_is_refused() -> None:
+    with short_directory() as directory, running_service(directory / "one", "--no-demo") as service:
+        for port in ("0", service.url.rpartition(":")[2]):
+            refused = command("up", "--port", port, data_dir=service.data_dir)
+            assert refused.returncode == 1
+            assert refused.stderr == f"Error: `agentforge up` runs on {service.data_dir} already, at {service.url}.\n"
+        service.process.kill()
+        service.process.wait()
+        with running_service(directory / "one", "--no-demo") as next_one:
+            assert next_one.client.get("/readyz").status_code == 200
+
+
 @pytest.fixture(scope="module")
 def patient() -> Iterator[Service]:
     """A service whose leases run out soon, for killing its parts."""
