@@ -1,10 +1,12 @@
 """Where people reach the service: told by settings, or else by the process that runs on this data folder."""
 
+import fcntl
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from agentforge.settings import Settings
+from db.errors import ConflictError
 
 _FILE = "address"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound
@@ -34,6 +36,18 @@ def announced(listener: socket.socket, settings: Settings) -> Iterator[str]:
         with suppress(FileNotFoundError):
             if file.read_text("utf-8") == address:
                 file.unlink()
+
+
+@contextmanager
+def alone(settings: Settings) -> Iterator[None]:
+    """Keeps other `agentforge up` off the data folder, where commands look for one address. Raises ConflictError."""
+    with (settings.data_dir / "up.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            folder = settings.data_dir.resolve()
+            raise ConflictError(f"`agentforge up` runs on {folder} already, at {known_address(settings)}.") from None
+        yield
 
 
 def known_address(settings: Settings) -> str:

@@ -38,11 +38,14 @@ def describe(trial: EvaluationTrial) -> tuple[str, str]:
 
 
 def _details(trial: EvaluationTrial) -> tuple[str, str, str]:
+    """Reward, stages and failure category; of an attempt without a score also why, which says what to mend."""
     reward = "" if trial.reward is None else f"{trial.reward:g}"
     stages = "  ".join(
         f"{stage['name'].removeprefix('stage_')} {stage['value']:g}" for stage in json.loads(trial.stages)
     )
-    return reward, stages, trial.failure_category or ""
+    why = (trial.failure_category, trial.failure_detail if trial.reward is None else None)
+    # A detail may hold what an evaluator printed: nothing that moves the cursor.
+    return reward, stages, "".join(one if one.isprintable() else " " for one in ": ".join(filter(None, why)))
 
 
 def _table(attempts: list[EvaluationTrial]) -> Table:
@@ -51,7 +54,7 @@ def _table(attempts: list[EvaluationTrial]) -> Table:
         table.add_column(column)
     for trial in attempts:
         outcome, style = describe(trial)
-        table.add_row(str(trial.attempt), Text(outcome, style), *_details(trial))
+        table.add_row(str(trial.attempt), Text(outcome, style), *map(Text, _details(trial)))
     return table
 
 
@@ -102,7 +105,7 @@ async def watch(
                 for trial in attempts:
                     if trial.status not in TRIAL_OPEN and trial.attempt not in reported:
                         reported.add(trial.attempt)
-                        console.print(_line(trial), highlight=False, soft_wrap=True)
+                        console.print(_line(trial), markup=False, highlight=False, soft_wrap=True)
     finally:
         hint.cancel()
     (run,) = await tenant.fetch(runs.BY_IDS, [run_id])

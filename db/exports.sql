@@ -221,16 +221,17 @@ limit $6::bigint;
 
 -- name: pairs_all
 -- Of each version the $8 pairs of different rewards that are furthest apart, by $7 at least; put in order while they
--- hold no steps.
+-- hold no steps. Margins are decimal, as rewards are read: in binary 0.3 and 0.1 are less than 0.2 apart. That makes 2.5 s
+-- of 1 s for a version of 3,000 rollouts, all with different rewards.
 select
 -- include: pair
 from (
   select version.id as version_id, pair.best_id, pair.worst_id, pair.margin
   from environment_versions version
   cross join lateral (
-    select high.id as best_id, low.id as worst_id, high.reward - low.reward as margin
+    select high.id as best_id, low.id as worst_id, high.exact - low.exact as margin
     from (
-      select rollout.id, rollout.reward from rollouts rollout
+      select rollout.id, rollout.reward, rollout.reward::numeric as exact from rollouts rollout
       where rollout.environment_version_id = version.id and rollout.reward is not null
         and
 -- include: matches
@@ -238,13 +239,13 @@ from (
       offset 0
     ) high
     join (
-      select rollout.id, rollout.reward from rollouts rollout
+      select rollout.id, rollout.reward, rollout.reward::numeric as exact from rollouts rollout
       where rollout.environment_version_id = version.id and rollout.reward is not null
         and
 -- include: matches
       order by rollout.reward, rollout.id
       offset 0
-    ) low on high.reward > low.reward and high.reward - low.reward >= $7::double precision
+    ) low on high.reward > low.reward and high.exact - low.exact >= $7::double precision::numeric
     order by 3 desc, 1 desc, 2
     limit $8::bigint
   ) pair

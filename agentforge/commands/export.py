@@ -9,6 +9,8 @@ import typer
 from agentforge.commands.output import BAD_INPUT, Json, fail, load_settings, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentforge.download.destination import Destination
     from agentforge.download.transfer import Asked, Written
 
@@ -65,7 +67,7 @@ def export(
     if out == _PIPE and as_json:
         fail("--json has no place beside lines on standard output.", BAD_INPUT)
     asked = _asked({name: value for name, value in given.items() if value is not None}, limit)
-    _summarize(_download(_address(url), _token(), asked, out, tries), out, as_json)
+    _summarize(_download(_address(url), _token(), asked, out, tries), asked, out, as_json)
 
 
 def _asked(parameters: dict[str, str], limit: int | None) -> "Asked":
@@ -76,9 +78,13 @@ def _asked(parameters: dict[str, str], limit: int | None) -> "Asked":
         limit = MOST_OF_ALL  # or each part would have so many
     # Pairs have no rollout to go on after, and a limit counts rollouts that a format leaves out, of which nobody knows
     # how many came before a break.
-    leaves_out = parameters.get("format", "atif-shaped") != "atif-shaped"
-    can_resume = parameters["kind"] != "preference" and not (limit is not None and leaves_out)
+    can_resume = parameters["kind"] != "preference" and not (limit is not None and _leaves_out(parameters))
     return Asked(parameters, limit, can_resume)
+
+
+def _leaves_out(parameters: "Mapping[str, str]") -> bool:
+    """Whether the format is one of rollouts that cannot carry them all."""
+    return parameters.get("format", "atif-shaped") != "atif-shaped"
 
 
 def _address(url: str | None) -> str:
@@ -138,7 +144,7 @@ def _download(address: str, token: str, asked: "Asked", out: str, tries: int) ->
         fail(f"{out} cannot be written: {error.strerror or error}.")
 
 
-def _summarize(written: "Written", out: str, as_json: bool) -> None:
+def _summarize(written: "Written", asked: "Asked", out: str, as_json: bool) -> None:
     manifest = written.manifest
     assert manifest is not None
     if as_json:
@@ -166,5 +172,7 @@ def _summarize(written: "Written", out: str, as_json: bool) -> None:
             "off, and were checked to be whole and in order.",
             err=True,
         )
+        if _leaves_out(asked.parameters):
+            typer.echo("What the format cannot carry was counted in the last transfer alone.", err=True)
     for reason, count in manifest.skipped.items():
         typer.echo(f"Left out by the service: {count:,} of {reason}", err=True)

@@ -63,10 +63,18 @@ async def open_database(settings: "Settings") -> "AsyncGenerator[Pool]":
 @asynccontextmanager
 async def open_organization(settings: "Settings", slug: str) -> "AsyncGenerator[Tenant]":
     """The organization named `slug`. Raises NotFoundError."""
+    from db.errors import NotFoundError
     from resolvers.accounts import tenant_of
 
     async with open_database(settings) as pool:
-        yield await tenant_of(pool, slug)
+        try:
+            tenant = await tenant_of(pool, slug)
+        except NotFoundError as error:
+            if settings.database_url is not None:
+                raise
+            # In another folder than the service's, a command has just made a database of its own.
+            raise NotFoundError(f"{error} The data folder is {settings.data_dir.resolve()}.") from None
+        yield tenant
 
 
 def _serving_loop() -> asyncio.AbstractEventLoop:
@@ -86,6 +94,7 @@ def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
     from agentforge.address import PortError
     from agentforge.database import DatabaseSettingsError
     from agentforge.worker.sandbox import SandboxError
+    from db.embedded import DataFolderError
     from db.errors import ExpectedError, InvalidInputError
     from db.migrate import MigrationError
     from db.pool import UnsafeRoleError
@@ -95,7 +104,7 @@ def run(work: Coroutine[Any, Any, Result], *, serving: bool = False) -> Result:
             return runner.run(work)
     except (InvalidInputError, DatabaseSettingsError) as error:
         fail(str(error), BAD_INPUT)
-    except (ExpectedError, MigrationError, PortError, SandboxError, UnsafeRoleError) as error:
+    except (DataFolderError, ExpectedError, MigrationError, PortError, SandboxError, UnsafeRoleError) as error:
         fail(str(error))
     except asyncpg.ClientConfigurationError as error:
         fail(f"The address of the database cannot be used: {error}", BAD_INPUT)

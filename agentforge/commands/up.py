@@ -56,7 +56,7 @@ async def _up(settings: "Settings", with_demo: bool, as_json: bool) -> None:
 
 
 async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: "Console") -> None:
-    from agentforge.address import announced
+    from agentforge.address import alone, announced
     from agentforge.database import database, ensure_migrated
     from agentforge.logs import configure_logs
     from agentforge.server import bind, running_api
@@ -74,6 +74,7 @@ async def _serve(settings: "Settings", with_demo: bool, as_json: bool, console: 
     if settings.sandbox == "auto" and sandbox is None:
         console.print(f"Agents run without a sandbox; {logs / 'api.log'} tells why.", style="yellow")
     async with AsyncExitStack() as stack:
+        stack.enter_context(alone(settings))
         listener = stack.enter_context(bind(settings))
         console.print("Starting database, API and worker ...", style="dim")
         urls = stack.enter_context(database(settings))

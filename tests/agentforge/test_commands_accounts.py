@@ -183,10 +183,14 @@ async def test_a_link_is_printed_whole_and_signs_in(
 
 
 async def test_bad_input_is_2_everything_else_1_and_neither_a_traceback(
-    created: dict[str, str], data_dir: Path, in_acme: tuple[str, ...]
+    created: dict[str, str], data_dir: Path, in_acme: tuple[str, ...], tmp_path: Path
 ) -> None:
     here = ("--data-dir", str(data_dir))
     create = ("organization", "create")
+    nobody = f"There is no organization 'nobody'. The data folder is {data_dir}."
+    old = tmp_path / "old"
+    (old / "postgres").mkdir(parents=True)
+    (old / "postgres" / "PG_VERSION").write_text("15\n")
     closed = "postgresql://agentforge_app:hunter2@127.0.0.1:1/x"
     expected = {
         (*create, "acme", "--owner", ADA, *here): (1, "There is an organization 'acme' already"),
@@ -194,7 +198,8 @@ async def test_bad_input_is_2_everything_else_1_and_neither_a_traceback(
         ("token", "create", "--role", "admin", *in_acme): (2, "'admin' is not one of"),
         ("token", "create", "--role", "viewer", "--days", "0", *in_acme): (2, "greater than or equal to 1"),
         ("token", "revoke", "7", *in_acme): (2, "valid UUID"),
-        ("token", "list", "--organization", "nobody", *here): (1, "There is no organization 'nobody'"),
+        ("token", "list", "--organization", "nobody", *here): (1, nobody),
+        ("token", "list", "--organization", "acme", "--data-dir", str(old)): (1, "was made by PostgreSQL 15, and"),
     }
     ended = await asyncio.gather(
         *(agentforge(*arguments) for arguments in expected),

@@ -188,6 +188,13 @@ async def test_a_broken_transfer_is_gone_on_with(api: Api, whole: bytes, tmp_pat
     assert last.endswith("were checked to be whole and in order.")
 
 
+async def test_what_was_left_out_before_a_break_is_not_counted(api: Api, tmp_path: Path) -> None:
+    target = tmp_path / "a.jsonl"
+    said, _ = await resumed(api, [target, "--format", "atif"], "backend")
+    assert target.read_bytes() == api.get(kind="failed", format="atif")
+    assert said.splitlines()[-1] == "What the format cannot carry was counted in the last transfer alone."
+
+
 async def test_a_pipe_goes_on_too_and_keeps_its_limit(api: Api, whole: bytes) -> None:
     said, out = await resumed(api, ["-", "--limit", "150"], "backend")
     assert out == b"".join(whole.splitlines(keepends=True)[:150])

@@ -99,6 +99,18 @@ def test_a_taken_port_is_said() -> None:
     assert "Traceback" not in refused.stderr
 
 
+def test_a_second_one_on_a_folder_is_refused() -> None:
+    with short_directory() as directory, running_service(directory / "one", "--no-demo") as service:
+        for port in ("0", service.url.rpartition(":")[2]):
+            refused = command("up", "--port", port, data_dir=service.data_dir)
+            assert refused.returncode == 1
+            assert refused.stderr == f"Error: `agentforge up` runs on {service.data_dir} already, at {service.url}.\n"
+        service.process.kill()
+        service.process.wait()
+        with running_service(directory / "one", "--no-demo") as next_one:
+            assert next_one.client.get("/readyz").status_code == 200
+
+
 @pytest.fixture(scope="module")
 def patient() -> Iterator[Service]:
     """A service whose leases run out soon, for killing its parts."""
@@ -117,6 +129,15 @@ def agent_that_waits_in_attempt(attempt: int, marker: Path) -> str:
         f"if sys.argv[2] == '{attempt}' and not marker.exists(): marker.write_text('here'); time.sleep(600)"
     )
     return json.dumps(["{python}", "-c", script, str(marker), "{attempt}"])
+
+
+def test_an_attempt_without_a_score_says_why(patient: Service) -> None:
+    agent = ("--agent", '["no-such-[/bold]agent"]', "--attempts", "1")
+    shown = command("evaluate", "admin-console", *agent, "--watch", data_dir=patient.data_dir)
+    assert shown.returncode == 0, shown.stderr
+    (line,) = (line for line in shown.stdout.splitlines() if line.startswith("attempt 1"))
+    assert line.startswith("attempt 1: unscored  agent_crashed: the agent cannot start: ")
+    assert line.endswith("'no-such-[/bold]agent'")
 
 
 def start(service: Service, agent: str, attempts: int) -> str:

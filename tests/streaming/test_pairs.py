@@ -142,6 +142,24 @@ async def test_all_pairs(acme: Tenant, client: Client) -> None:
     assert await pairs(minMargin="1.5") == []
 
 
+@pytest.mark.parametrize("rewards", [(0.1, 0.3), (0.8, 1.0), (0.7, 0.9)])
+async def test_margins_are_those_of_the_numbers_that_lines_show(
+    acme: Tenant, client: Client, rewards: tuple[float, float]
+) -> None:
+    # In binary, 0.3 - 0.1 is a little less than 0.2, and 0.9 - 0.7 a little more.
+    await rollouts_of(acme, *[attempt(reward, CALL) for reward in rewards])
+    assert len(await exported(client, acme, pairs="all", minMargin="0.2")) == 1
+    assert await exported(client, acme, pairs="all", minMargin="0.20000000000000001") != []
+    assert await exported(client, acme, pairs="all", minMargin="0.2000001") == []
+
+
+async def test_of_equal_margins_the_newest_comes_first(acme: Tenant, client: Client) -> None:
+    # In binary, 0.8 - 0.1 is more than 1 - 0.3, and 0.3 - 0.1 more than 1 - 0.8.
+    a, b, c, d = await rollouts_of(acme, *[attempt(reward, CALL) for reward in (0.1, 0.3, 0.8, 1.0)])
+    whole = [line["pairId"] for line in await exported(client, acme, pairs="all")]
+    assert whole == [f"{high}:{low}" for high, low in ((d, a), (d, b), (c, a), (c, b), (d, c), (b, a))]
+
+
 async def test_no_pair_reaches_into_another_version(acme: Tenant, rival: Tenant, client: Client) -> None:
     for reward in (0.0, 1.0):
         await rollouts_of(acme, attempt(reward, CALL), Attempt(None, "errored"))

@@ -182,7 +182,7 @@ function Kind({ given, lines, versionId }) {
       <div><dt>File</dt><dd><code>${filename}</code></dd></div>
       <div><dt>Address</dt><dd><code>${whole}</code> <${Copy} value=${whole} label="Copy address" /></dd></div>
     </dl>
-    <${Download} url=${url} filename=${filename} total=${counts(given) ? lines.count : undefined} label=${`Download ${filename}`} />
+    <${Download} key=${url} url=${url} filename=${filename} total=${counts(given) ? lines.count : undefined} label=${`Download ${filename}`} />
     ${format !== given.formats[0].name &&
     html`<p class="hint">What ${format} cannot carry without loss is left out; <code>agentforge export</code> tells how much, and why.</p>`}
     <details>

@@ -57,12 +57,13 @@ function save(content, filename) {
 }
 
 /**
+ * To be keyed by its url: what it tells of one download is not true of another.
  * @param {{ url: string, filename: string, total: number | undefined, label: string }} props `total`: lines expected
  */
 export function Download({ url, filename, total, label }) {
   const [progress, setProgress] = useState(IDLE);
   const stop = useRef(/** @type {AbortController | null} */ (null));
-  useEffect(() => () => stop.current?.abort(), [url]);
+  useEffect(() => () => stop.current?.abort(), []);
 
   async function start() {
     const stopping = new AbortController();

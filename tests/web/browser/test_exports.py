@@ -83,6 +83,10 @@ async def test_a_download_is_whole_and_parsed(window: Window, home: House) -> No
     assert [line["reward"] for line in lines] == [None, 0, 0.5, 1]
     assert lines[3]["trajectory"] == [step(1, "shell", "echo", HOSTILE)]
     await expect(window.text("Saved agentforge-rollouts-all.jsonl: 4 lines")).to_be_visible()
+    # What was saved is no file of another format.
+    await window.page.get_by_label("Rollouts as").select_option("atif")
+    await expect(window.role("button", "Download agentforge-rollouts-all-atif.jsonl")).to_be_visible()
+    await expect(window.text("Saved")).to_have_count(0)
 
 
 async def run_in(folder: Path, command: str, token: str) -> None:
