@@ -40,6 +40,8 @@ if sys.platform == "linux":
 
 GRACE_SECONDS = 2.0
 _KILL_SECONDS = 0.01
+#: Of a report; the name of a program that cannot be started may be as long as one likes, and stands in the reason.
+_LINE_BYTES = 4096
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36  # linux/prctl.h
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -120,7 +122,8 @@ def _release_standard_streams() -> None:
 def report(control: int, line: str) -> None:
     """Tells the worker, if it is there still."""
     try:
-        os.write(control, line.replace("\n", " ").encode("utf-8", "backslashreplace") + b"\n")
+        text = line.replace("\n", " ").encode("utf-8", "backslashreplace")
+        os.write(control, text[:_LINE_BYTES] + b"\n")
     except OSError:  # the worker may be gone
         return
 

@@ -132,17 +132,20 @@ class Process:
 
     async def _listen(self, bounds: Bounds, exceeded: Callable[[str, str], None]) -> None:
         """Hears the guard to its end."""
-        with contextlib.suppress(ConnectionError):  # it was killed with something of ours unread
-            while line := (await self._report.readline()).decode():
-                word, _, told = line.strip().partition(" ")
-                if word == "limit":
-                    exceeded(told, bounds.describe(told))
-                else:
-                    self._note(word, told)
-        if not self._started.done():
-            self._started.set_result("its guard ended")
-        if not self._code.done():
-            self._code.set_result(None)
+        try:
+            with contextlib.suppress(ConnectionError):  # it was killed with something of ours unread
+                # What was cut may end within a character.
+                while line := (await self._report.readline()).decode(errors="replace"):
+                    word, _, told = line.strip().partition(" ")
+                    if word == "limit":
+                        exceeded(told, bounds.describe(told))
+                    else:
+                        self._note(word, told)
+        finally:  # whatever it was: somebody waits for both
+            if not self._started.done():
+                self._started.set_result("its guard ended")
+            if not self._code.done():
+                self._code.set_result(None)
 
     def _note(self, word: str, told: str) -> None:
         match word:

@@ -93,6 +93,12 @@ async def test_daemons_of_agent_world_and_evaluator_end(bench: Bench) -> None:
     assert not [name for name, process in marks.items() if is_running(process)]
 
 
+async def test_a_program_with_a_name_too_long_to_be_told_in_one_line(bench: Bench) -> None:
+    outcome = await asyncio.wait_for(execute(bench.attempt(agent_command=("\u00e4" * 70_000,)), asyncio.Event()), 30)
+    assert (outcome.status, outcome.failure_category) == ("errored", "agent_crashed")
+    assert "the agent cannot start" in (outcome.failure_detail or "")
+
+
 async def test_attempts_at_once_end_only_their_own(tmp_path: Path, guards: Guards | None) -> None:
     benches = [Bench(tmp_path / name, tmp_path / name, guards) for name in ("short", "long")]
     for bench in benches:
