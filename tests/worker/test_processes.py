@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -212,6 +212,12 @@ class TestServer:
         assert (await task).status == "completed"
         assert not is_running(daemon)
 
+    async def test_one_that_is_killed_before_it_forks_loses_no_attempt(self, bench: Bench) -> None:
+        with KilledInTime() as guards:
+            outcome = await execute(replace(bench, guards=guards).attempt(evaluator=PRINTS_MORE), asyncio.Event())
+        assert (outcome.status, outcome.reward, guards.killed) == ("completed", 1, 3)
+        assert "scored\n" in outcome.log
+
     async def test_one_that_was_stopped_is_woken(
         self, guards: Guards, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -239,6 +245,23 @@ class TestServer:
         async with process:
             assert await process.ended() == 0
         assert printed.decode().split() == [*ascii(odd["ODD"]).split(), "100000", str(bench.folder), "False"]
+
+
+PRINTS_MORE = "import sys; print('scored', file=sys.stderr); print('{\"reward\": 1}')"
+
+
+class KilledInTime(Guards):
+    """Its server is killed each time that it has been asked for a guard, and before it can fork one."""
+
+    killed = 0
+
+    def fork(self, descriptors: Sequence[int]) -> None:
+        self.start()
+        server = server_of_this_process()
+        server.suspend()
+        super().fork(descriptors)
+        server.kill()
+        self.killed += 1
 
 
 def server_of_this_process() -> psutil.Process:
