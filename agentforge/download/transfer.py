@@ -185,7 +185,7 @@ def _beginning(response: httpx2.Response) -> bytes:
         found += chunk
         if len(found) > _MOST_PROBLEM_BYTES:
             break
-    return found
+    return found[:_MOST_PROBLEM_BYTES]
 
 
 def retry_after(text: str) -> float | None:

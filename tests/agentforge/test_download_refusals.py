@@ -1,13 +1,12 @@
 """Answers other than an export: how long they are waited for, and what is said of them."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from agentforge.download.transfer import retry_after
@@ -56,11 +55,6 @@ async def test_who_asks_for_too_much_patience_is_not_waited_for() -> None:
     assert ended.err == "Error: The service answered 429: Busy. It asks to come again in 3,600 seconds.\n"
 
 
-async def without_end() -> AsyncIterator[bytes]:
-    while True:
-        yield b" " * 65_536
-
-
 NOT_FITTING = (
     "What came does not fit its manifest: 0 lines with SHA-256 "
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, where 0 with  [2J were sent. "
@@ -75,7 +69,7 @@ NOT_FITTING = (
         (JSONResponse({"detail": "a\x1b[2Jb"}, 409), "The service answered 409: a [2Jb"),
         (JSONResponse({"detail": "No.", "field": ["a", 1]}, 409), "The service answered 409: No. (field: a.1)"),
         (JSONResponse({"detail": "No.", "errorId": "\x1b[2J"}, 404), "The service answered 404: No. (errorId:  [2J)"),
-        (StreamingResponse(without_end(), 404), "The service answered 404: Not Found"),
+        (JSONResponse({"detail": "too long " * 10_000}, 404), "The service answered 404: Not Found"),
         (Response(manifest(b"", sha256="\x1b[2J")), NOT_FITTING),
         (Response("", 301, {"Location": "https://x/"}), "The service answered 301 and points to https://x/."),
     ],
