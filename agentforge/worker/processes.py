@@ -18,10 +18,9 @@ import psutil
 from agentforge.worker import guard
 from agentforge.worker.bounds import Bounds
 from agentforge.worker.pipes import PIECE_BYTES
-from agentforge.worker.starting import Started, start_guard
+from agentforge.worker.starting import MARKER, Started, start_guard
 
 LINE_BYTES: Final = 16 * 1024 * 1024
-_MARKER: Final = "AGENTFORGE_PROCESS"
 _PASSES: Final = 50  # of killing what starts others meanwhile
 _DEADLINE_SECONDS: Final = guard.GRACE_SECONDS + 5
 _WAKE_SECONDS: Final = 5.0
@@ -108,7 +107,7 @@ class Process:
         marker = secrets.token_hex(16)
         try:
             with theirs:
-                marked = {**env, _MARKER: marker}
+                marked = {**env, MARKER: marker}
                 started = await start_guard(theirs, command, bounds, marked, cwd, has_stdin=stdout is None)
         except BaseException as error:
             ours.close()
@@ -284,7 +283,7 @@ def _kill_marked(marker: str) -> None:
 
 def _is_marked(process: psutil.Process, marker: str) -> bool:
     with contextlib.suppress(psutil.Error, OSError):
-        return process.environ().get(_MARKER) == marker and process.status() != psutil.STATUS_ZOMBIE
+        return process.environ().get(MARKER) == marker and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
