@@ -4,12 +4,13 @@ Forked by `guard_server`, or, in a sandbox, run by its path with arguments of th
 
     CONTROL STREAMS MEMORY_BYTES PROCESSES DISK_BYTES FOLDER... -- COMMAND...
 
-CONTROL is a socket to the worker; STREAMS is `0`, or the descriptor of standard input, with that of standard
-output the next one, where a sandbox has taken their places. As the subreaper of its command it becomes the
-parent of every orphan, so a double-forked daemon in a session of its own is still found, and belongs to one
-attempt without doubt. When the socket closes, be it that the worker asks or that the worker was killed, the tree is
-ended: SIGTERM, a grace, SIGKILL. A tree over one of its limits gets no grace. Outside Linux there are no
-subreapers, so there orphans escape.
+CONTROL is a socket to the worker, which sends the command's variables over it: guard and sandbox have none of them,
+as some (`LD_PRELOAD`) would have any program run what an environment's author likes. STREAMS is `0`, or the descriptor
+of standard input, with that of standard output the next one, where a sandbox has taken their places. As the subreaper
+of its command it becomes the parent of every orphan, so a double-forked daemon in a session of its own is still
+found, and belongs to one attempt without doubt. When the socket closes, be it that the worker asks or that the worker
+was killed, the tree is ended: SIGTERM, a grace, SIGKILL. A tree over one of its limits gets no grace. Outside Linux
+there are no subreapers, so there orphans escape.
 
 It reports lines: `started PID` or `error REASON`; then perhaps `limit KIND`; then `exit CODE` (negative for a
 signal); and `gone` when nothing is left.
@@ -38,8 +39,11 @@ if sys.platform == "linux":
 
     _prctl = ctypes.CDLL(None).prctl
 
+LENGTH_BYTES = 8
 GRACE_SECONDS = 2.0
 _KILL_SECONDS = 0.01
+#: Of a report; the name of a program that cannot be started may be as long as one likes, and stands in the reason.
+_LINE_BYTES = 4096
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36  # linux/prctl.h
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -53,9 +57,27 @@ def main() -> None:
         os.dup2(streams + 1, 1)
         os.closerange(streams, streams + 2)
     # The worker says when it knows this process, so that a start given up midway leaves no command behind.
-    if os.read(control, 1):
+    if variables := read_request(control):
+        env = dict(one.split("=", 1) for one in os.fsdecode(variables).split("\0"))
+        os.environ["PATH"] = env.get("PATH", os.defpath)
         command, folders = sys.argv[separator + 1 :], sys.argv[6:separator]
-        stay(control, command, os.environ, memory_bytes, processes, disk_bytes, folders=folders)
+        stay(control, command, env, memory_bytes, processes, disk_bytes, folders=folders)
+
+
+def read_request(control: int) -> bytes:
+    """What the worker sends before anything starts, behind its length; nothing when it gave up."""
+    length = _read_exactly(control, LENGTH_BYTES)
+    return _read_exactly(control, int.from_bytes(length)) if length else b""
+
+
+def _read_exactly(control: int, count: int) -> bytes:
+    """So many bytes, or none where the stream ends before."""
+    found = b""
+    while len(found) < count:
+        if not (piece := os.read(control, count - len(found))):
+            return b""
+        found += piece
+    return found
 
 
 def stay(
@@ -120,7 +142,8 @@ def _release_standard_streams() -> None:
 def report(control: int, line: str) -> None:
     """Tells the worker, if it is there still."""
     try:
-        os.write(control, line.replace("\n", " ").encode("utf-8", "backslashreplace") + b"\n")
+        text = line.replace("\n", " ").encode("utf-8", "backslashreplace")
+        os.write(control, text[:_LINE_BYTES] + b"\n")
     except OSError:  # the worker may be gone
         return
 

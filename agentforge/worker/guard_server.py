@@ -20,7 +20,6 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 from agentforge.worker import guard
 
 _DESCRIPTORS = 4
-LENGTH_BYTES = 8
 
 
 def main() -> None:
@@ -58,8 +57,10 @@ def _be_guard(control: int, streams: tuple[int, ...]) -> None:
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    if (request := _read(control)) is None:
+    text = guard.read_request(control)
+    if not text:
         return
+    request = json.loads(text)
     env = request["env"]
     # The rest would be copied for nothing.
     os.environ["PATH"] = env.get("PATH", os.defpath)
@@ -69,26 +70,6 @@ def _be_guard(control: int, streams: tuple[int, ...]) -> None:
         guard.report(control, f"error {error}")
         return
     guard.stay(control, request["command"], env, *request["bounds"], folders=request["folders"])
-
-
-def _read(control: int) -> dict | None:  # type: ignore[type-arg]
-    """What the worker asks for; None when it gave up."""
-    length = _read_exactly(control, LENGTH_BYTES)
-    text = _read_exactly(control, int.from_bytes(length)) if length else b""
-    if not text:
-        return None
-    request: dict = json.loads(text)  # type: ignore[type-arg]
-    return request
-
-
-def _read_exactly(control: int, count: int) -> bytes:
-    """So many bytes, or none where the stream ends before."""
-    found = b""
-    while len(found) < count:
-        if not (piece := os.read(control, count - len(found))):
-            return b""
-        found += piece
-    return found
 
 
 def _reap(*_: object) -> None:

@@ -7,6 +7,8 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -16,17 +18,24 @@ import psutil
 from agentforge.worker import guard
 from agentforge.worker.bounds import Bounds
 from agentforge.worker.pipes import PIECE_BYTES
-from agentforge.worker.starting import Started, start_guard
+from agentforge.worker.starting import MARKER, Started, start_guard
 
 LINE_BYTES: Final = 16 * 1024 * 1024
-_MARKER: Final = "AGENTFORGE_PROCESS"
 _PASSES: Final = 50  # of killing what starts others meanwhile
 _DEADLINE_SECONDS: Final = guard.GRACE_SECONDS + 5
 _WAKE_SECONDS: Final = 5.0
+_GUARD_ENDED: Final = "its guard ended"
 
 
 class CannotStartError(Exception):
     """The command could not be started; the message says why."""
+
+
+class _GuardEndedError(CannotStartError):
+    """The guard ended before it said that the command has started."""
+
+    def __init__(self) -> None:
+        super().__init__(_GUARD_ENDED)
 
 
 class Sink(Protocol):
@@ -73,11 +82,32 @@ class Process:
         With a sink for stdout, stdin is empty; without one, the caller uses `stdin` and `stdout`.
         Raises CannotStartError.
         """
+        start = partial(cls._start, command, env=env, cwd=cwd, exceeded=exceeded, stderr=stderr, stdout=stdout)
+        if bounds.guards is None or bounds.sandbox:
+            return await start(bounds=bounds)
+        try:
+            return await start(bounds=bounds)
+        except _GuardEndedError:
+            # Somebody has ended the server that was to fork it: another attempt, perhaps, which must not end this one.
+            return await start(bounds=replace(bounds, guards=None))
+
+    @classmethod
+    async def _start(
+        cls,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        bounds: Bounds,
+        exceeded: Callable[[str, str], None],
+        stderr: Sink,
+        stdout: Sink | None,
+    ) -> Self:
         ours, theirs = socket.socketpair()
         marker = secrets.token_hex(16)
         try:
             with theirs:
-                marked = {**env, _MARKER: marker}
+                marked = {**env, MARKER: marker}
                 started = await start_guard(theirs, command, bounds, marked, cwd, has_stdin=stdout is None)
         except BaseException as error:
             ours.close()
@@ -103,19 +133,25 @@ class Process:
         exceeded: Callable[[str, str], None],
     ) -> None:
         self._listening = asyncio.create_task(self._listen(bounds, exceeded))
-        self._pumps = [asyncio.create_task(_pump(self._pipes.stderr, stderr))]
-        if stdout is not None:
-            self._pumps.append(asyncio.create_task(_pump(self._pipes.stdout, stdout)))
+        if self._program:  # a sandbox that does not start says why
+            self._pump_to(stdout, stderr)
         try:
             self._control.write(go)
             while not (await asyncio.wait({self._started}, timeout=_WAKE_SECONDS))[0]:
                 if bounds.guards:
                     bounds.guards.wake()
             if reason := self._started.result():
-                raise CannotStartError(reason)
+                raise _GuardEndedError if reason == _GUARD_ENDED else CannotStartError(reason)
         except BaseException:
             await self.end()
             raise
+        if not self._pumps:
+            self._pump_to(stdout, stderr)
+
+    def _pump_to(self, stdout: Sink | None, stderr: Sink) -> None:
+        self._pumps = [asyncio.create_task(_pump(self._pipes.stderr, stderr))]
+        if stdout is not None:
+            self._pumps.append(asyncio.create_task(_pump(self._pipes.stdout, stdout)))
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
@@ -132,17 +168,20 @@ class Process:
 
     async def _listen(self, bounds: Bounds, exceeded: Callable[[str, str], None]) -> None:
         """Hears the guard to its end."""
-        with contextlib.suppress(ConnectionError):  # it was killed with something of ours unread
-            while line := (await self._report.readline()).decode():
-                word, _, told = line.strip().partition(" ")
-                if word == "limit":
-                    exceeded(told, bounds.describe(told))
-                else:
-                    self._note(word, told)
-        if not self._started.done():
-            self._started.set_result("its guard ended")
-        if not self._code.done():
-            self._code.set_result(None)
+        try:
+            with contextlib.suppress(ConnectionError):  # it was killed with something of ours unread
+                # What was cut may end within a character.
+                while line := (await self._report.readline()).decode(errors="replace"):
+                    word, _, told = line.strip().partition(" ")
+                    if word == "limit":
+                        exceeded(told, bounds.describe(told))
+                    else:
+                        self._note(word, told)
+        finally:  # whatever it was: somebody waits for both
+            if not self._started.done():
+                self._started.set_result(_GUARD_ENDED)
+            if not self._code.done():
+                self._code.set_result(None)
 
     def _note(self, word: str, told: str) -> None:
         match word:
@@ -173,7 +212,8 @@ class Process:
             # Without their guard, orphans are somebody else's children now, but still carry the marker.
             await asyncio.to_thread(_kill_marked, self._marker)
             await self._wait_for_guard()
-        await asyncio.wait(self._pumps, timeout=1)
+        if self._pumps:
+            await asyncio.wait(self._pumps, timeout=1)
         self._control.close()
         self._pipes.close()
         for task in (*self._pumps, self._listening):
@@ -243,7 +283,7 @@ def _kill_marked(marker: str) -> None:
 
 def _is_marked(process: psutil.Process, marker: str) -> bool:
     with contextlib.suppress(psutil.Error, OSError):
-        return process.environ().get(_MARKER) == marker and process.status() != psutil.STATUS_ZOMBIE
+        return process.environ().get(MARKER) == marker and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from agentforge.worker.bounds import Bounds
-from agentforge.worker.guard_server import LENGTH_BYTES
+from agentforge.worker.guard import LENGTH_BYTES
 from agentforge.worker.pipes import PIECE_BYTES, Ends, Pipes
 
+#: The variable that tells what belongs to which command.
+MARKER: Final = "AGENTFORGE_PROCESS"
 #: Descriptors below are those that a sandbox gives to the streams.
 _LEAST_CONTROL: Final = 10
 
@@ -54,7 +56,7 @@ async def start_guard(
     ends = Ends.new(has_stdin=has_stdin)
     try:
         bounds.guards.fork([theirs.fileno(), *ends.theirs])
-        return Started(len(text).to_bytes(LENGTH_BYTES) + text, await ends.opened())
+        return Started(_request(text), await ends.opened())
     finally:
         ends.close()
 
@@ -68,6 +70,9 @@ async def _start_program(
     *,
     has_stdin: bool,
 ) -> Started:
+    variables = b"\0".join(os.fsencode(f"{name}={value}") for name, value in env.items())
+    if variables.count(b"\0") != len(env) - 1:
+        raise ValueError("embedded null byte")
     control = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, _LEAST_CONTROL)
     try:
         process = await asyncio.create_subprocess_exec(
@@ -76,7 +81,8 @@ async def _start_program(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=PIECE_BYTES,
-            env=env,
+            # By this it is found, were it left without its worker's hold; the others are the command's alone.
+            env={MARKER: env[MARKER]},
             cwd=cwd,
             pass_fds=[control],
             start_new_session=True,
@@ -85,4 +91,8 @@ async def _start_program(
         os.close(control)
     assert process.stdout
     assert process.stderr
-    return Started(b"!", Pipes(process.stdout, process.stderr, process.stdin), process)
+    return Started(_request(variables), Pipes(process.stdout, process.stderr, process.stdin), process)
+
+
+def _request(content: bytes) -> bytes:
+    return len(content).to_bytes(LENGTH_BYTES) + content

@@ -105,3 +105,30 @@ def test_a_manifest_of_another_time() -> None:
     part.feed(b'{"format":"manifest","sha256":""}\n')
     with pytest.raises(DownloadError, match="no 'rollouts'"):
         part.end()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rollouts": "1"},
+        {"rollouts": True},
+        {"sha256": None},
+        {"snapshotAt": 5},
+        {"skipped": ["no_task"]},
+        {"skipped": {"no_task": "2"}},
+    ],
+)
+def test_a_manifest_of_other_values(change: dict[str, Any]) -> None:
+    part = Part()
+    part.feed(line(2) + manifest(line(2), **change))
+    with pytest.raises(DownloadError, match="other values"):
+        part.end()
+
+
+def test_a_line_without_end_is_not_gathered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentforge.download.part.MOST_LINE_BYTES", 1000)
+    part = Part()
+    part.feed(b"\n" + b" " * 900)
+    part.feed(b" " * 100)
+    with pytest.raises(DownloadError, match=r"more than 1,000 bytes"):
+        part.feed(b" ")

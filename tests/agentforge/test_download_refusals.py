@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentforge.download.transfer import retry_after
 from tests.agentforge.exporting import Ended, export
+from tests.agentforge.test_download_part import manifest
 from tests.streaming.web import serve
 
 
@@ -54,11 +55,22 @@ async def test_who_asks_for_too_much_patience_is_not_waited_for() -> None:
     assert ended.err == "Error: The service answered 429: Busy. It asks to come again in 3,600 seconds.\n"
 
 
+NOT_FITTING = (
+    "What came does not fit its manifest: 0 lines with SHA-256 "
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, where 0 with  [2J were sent. "
+    "Something on the way changes them."
+)
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (Response("<html>", 404), "The service answered 404: Not Found"),
         (JSONResponse({"detail": "a\x1b[2Jb"}, 409), "The service answered 409: a [2Jb"),
+        (JSONResponse({"detail": "No.", "field": ["a", 1]}, 409), "The service answered 409: No. (field: a.1)"),
+        (JSONResponse({"detail": "No.", "errorId": "\x1b[2J"}, 404), "The service answered 404: No. (errorId:  [2J)"),
+        (JSONResponse({"detail": "too long " * 10_000}, 404), "The service answered 404: Not Found"),
+        (Response(manifest(b"", sha256="\x1b[2J")), NOT_FITTING),
         (Response("", 301, {"Location": "https://x/"}), "The service answered 301 and points to https://x/."),
     ],
 )
@@ -71,3 +83,10 @@ async def test_what_is_no_export_is_never_taken_for_one() -> None:
     ended, asked = await answered(Response("<html>\nWelcome\n</html>\n"))
     assert (ended.code, ended.out, asked) == (1, b"", 3)
     assert ended.err.endswith("Error: A line came that is no JSON object. Given up after 3 tries without a line.\n")
+
+
+async def test_what_a_manifest_says_moves_no_cursor() -> None:
+    content = manifest(b"", snapshotAt="\x1b[2Jnow", skipped={"\x1b[3J": 1})
+    ended, _ = await answered(Response(content))
+    assert ended.code == 0
+    assert ended.err.endswith(", as of  [2Jnow\nLeft out by the service: 1 of  [3J\n")

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +91,12 @@ async def test_daemons_of_agent_world_and_evaluator_end(bench: Bench) -> None:
     marks = {mark.name: int(mark.read_text()) for mark in bench.folder.iterdir()}
     assert marks.keys() == {"agent", "world", "evaluator"}
     assert not [name for name, process in marks.items() if is_running(process)]
+
+
+async def test_a_program_with_a_name_too_long_to_be_told_in_one_line(bench: Bench) -> None:
+    outcome = await asyncio.wait_for(execute(bench.attempt(agent_command=("\u00e4" * 70_000,)), asyncio.Event()), 30)
+    assert (outcome.status, outcome.failure_category) == ("errored", "agent_crashed")
+    assert "the agent cannot start" in (outcome.failure_detail or "")
 
 
 async def test_attempts_at_once_end_only_their_own(tmp_path: Path, guards: Guards | None) -> None:
@@ -206,6 +212,12 @@ class TestServer:
         assert (await task).status == "completed"
         assert not is_running(daemon)
 
+    async def test_one_that_is_killed_before_it_forks_loses_no_attempt(self, bench: Bench) -> None:
+        with KilledInTime() as guards:
+            outcome = await execute(replace(bench, guards=guards).attempt(evaluator=PRINTS_MORE), asyncio.Event())
+        assert (outcome.status, outcome.reward, guards.killed) == ("completed", 1, 3)
+        assert "scored\n" in outcome.log
+
     async def test_one_that_was_stopped_is_woken(
         self, guards: Guards, bench: Bench, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -233,6 +245,23 @@ class TestServer:
         async with process:
             assert await process.ended() == 0
         assert printed.decode().split() == [*ascii(odd["ODD"]).split(), "100000", str(bench.folder), "False"]
+
+
+PRINTS_MORE = "import sys; print('scored', file=sys.stderr); print('{\"reward\": 1}')"
+
+
+class KilledInTime(Guards):
+    """Its server is killed each time that it has been asked for a guard, and before it can fork one."""
+
+    killed = 0
+
+    def fork(self, descriptors: Sequence[int]) -> None:
+        self.start()
+        server = server_of_this_process()
+        server.suspend()
+        super().fork(descriptors)
+        server.kill()
+        self.killed += 1
 
 
 def server_of_this_process() -> psutil.Process:

@@ -281,3 +281,13 @@ def test_without_a_sandbox_none_is_looked_for(monkeypatch: pytest.MonkeyPatch) -
     with capture_logs() as logs:
         assert open_sandbox(Settings()) is None
     assert logs == []
+
+
+async def test_variables_of_an_environment_reach_its_own_programs_only(bench: Bench, sandbox: Sandbox) -> None:
+    """The dynamic linker heeds some of them in whatever program it starts; these have it write a file for each."""
+    traced = bench.tmp_path / "attempt" / "world" / "traced"
+    world = {"command": ["{python}", "-m", "bench_world"], "env": {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(traced)}}
+    outcome = await run(inside(bench.attempt(manifest={"world": world}), sandbox))
+    assert facts(outcome)[0] == "completed", outcome.log
+    # By its number inside, where the guard is 1; neither shell nor bubblewrap, which are outside, left one.
+    assert [path.name for path in traced.parent.iterdir()] == ["traced.2"]
