@@ -3,14 +3,12 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import orjson
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from db import exports
@@ -26,33 +24,17 @@ from streaming.conversion import Converted
 from streaming.encodings import ENCODERS, choose_encoding
 from streaming.filters import ExportFilters
 from streaming.formats import refuse_what_is_lost, source_of
+from streaming.places import PLACES
 from streaming.recorded import Reason
 
-#: At a time in one process; each holds a connection of a pool of their own for as long as its client takes.
-MOST_STREAMS = 8
-#: Of that pool: some more, so that no export waits for another to be written into the audit.
-MOST_CONNECTIONS = MOST_STREAMS + 2
-RETRY_SECONDS = 5
-_places = list(range(MOST_STREAMS))
+#: Of the pool for exports: more than there are places, so that none waits for another to be written into the audit.
+MOST_CONNECTIONS = PLACES.most + 2
 
 _SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 #: The statements are to follow an index from row to row: any other plan builds lines, steps and all, before it sorts.
 PLAN = "; ".join(
     f"SET LOCAL enable_{kind} = off" for kind in ("seqscan", "bitmapscan", "hashjoin", "mergejoin", "sort")
 )
-
-
-@contextmanager
-def _place() -> Iterator[None]:
-    """One of the places for streams of this process. Raises HTTPException, a 429, when all are taken."""
-    if not _places:
-        detail = f"{MOST_STREAMS} exports are under way, which is as many as there may be; try again."
-        raise HTTPException(429, detail, headers={"Retry-After": str(RETRY_SECONDS)})
-    place = _places.pop()
-    try:
-        yield
-    finally:
-        _places.append(place)
 
 
 async def _until_disconnected(receive: Receive) -> None:
@@ -75,7 +57,7 @@ class LineResponse:
     headers: Mapping[str, str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with _place(), under_way():
+        with PLACES.take(self.tenant.organization_id), under_way():
             await self._stream(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:

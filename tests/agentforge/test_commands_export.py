@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from db.tenant import Tenant
-from streaming import lines as lines_module
+from streaming.places import PLACES
 from tests.agentforge.between import Between, between
 from tests.agentforge.exporting import (
     Api,
@@ -268,16 +268,16 @@ async def test_a_service_with_no_place_is_come_back_to(
     acme: Tenant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await create_many(acme, 2, 100)
-    monkeypatch.setattr(lines_module, "_places", [])
-    monkeypatch.setattr(lines_module, "RETRY_SECONDS", 1)
+    monkeypatch.setattr(PLACES, "most", 0)
+    monkeypatch.setattr("streaming.places.RETRY_SECONDS", 1)
     async with serve(application(acme)) as (host, port):
         process = await begin(*FAILED, tmp_path / "a.jsonl", url=f"http://{host}:{port}", token="any")
         assert process.stderr is not None
         note = (await process.stderr.readline()).decode()
         assert note == (
-            "The service answered 429: 8 exports are under way, which is as many as there may be; try again. "
+            "The service answered 429: 0 exports are under way, which is as many as there may be; try again. "
             "Trying again from the start in 1.0 s.\n"
         )
-        lines_module._places.append(0)
+        PLACES.most = 1
         assert (await end(process, "no token at all")).code == 0
     assert (tmp_path / "a.jsonl").read_bytes().count(b"\n") == 2

@@ -25,8 +25,8 @@ from db.tenant import Tenant
 from resolvers import members
 from resolvers.accounts import create_token
 from streaming import body as body_module
-from streaming import lines as lines_module
 from streaming.audited import written_to_the_end
+from streaming.places import PLACES
 from tests.factory import Attempt, create_run, create_version, step
 from tests.service import PROJECT, environment
 from tests.streaming.rows import create_many
@@ -93,7 +93,7 @@ async def test_what_is_no_export_leaves_nothing(acme: Tenant, client: Client, mo
         assert (await web.head(URL)).status_code == 200
         assert (await web.get(URL, params={"kind": "best"})).status_code == 400
         assert (await worker.get(URL)).status_code == 403
-        monkeypatch.setattr(lines_module, "_places", [])
+        monkeypatch.setattr(PLACES, "most", 0)
         assert (await web.get(URL)).status_code == 429
     assert await audits(acme) == []
 

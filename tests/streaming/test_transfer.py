@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from db.tenant import Tenant
 from streaming import body as body_module
-from streaming import lines as lines_module
+from streaming.places import PLACES
 from tests.streaming.rows import create_many
 from tests.streaming.web import Client, Counted, application, serve
 
@@ -157,7 +157,7 @@ async def test_past_the_limit_of_streams_a_client_is_told_to_come_again(
     acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await create_many(acme, 40, 500_000)
-    monkeypatch.setattr(lines_module, "_places", [0])
+    monkeypatch.setattr(PLACES, "most", 1)
     app = Counted(application(acme))
     async with export(app) as chunks:
         await anext(chunks)
@@ -167,3 +167,19 @@ async def test_past_the_limit_of_streams_a_client_is_told_to_come_again(
             assert refused.headers["content-type"] == "application/problem+json"
     async with serve(app) as address, patient(address, "identity") as web:
         assert (await web.get(URL)).status_code == 200
+
+
+async def test_an_organization_leaves_places_to_others(
+    acme: Tenant, rival: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_many(acme, 40, 500_000)
+    monkeypatch.setattr(PLACES, "most_of_one", 1)
+    async with export(Counted(application(acme))) as chunks:
+        await anext(chunks)
+        async with serve(application(acme)) as address, patient(address, "identity") as web:
+            refused = await web.get(URL)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+            assert "1 exports of your organization are under way" in refused.json()["detail"]
+        async with serve(application(rival)) as address, patient(address, "identity") as web:
+            assert (await web.get(URL)).status_code == 200
+    assert not PLACES.taken
