@@ -1,0 +1,74 @@
+"""What slow answers, answers in another order, other tabs and a service that fails must not do to a page."""
+
+import asyncio
+from collections.abc import Callable
+
+from playwright.async_api import Route, expect
+
+from tests.contract.conftest import Practice
+from tests.web.browser.conftest import House, Open
+from tests.web.browser.window import Window
+
+PASSWORD = "correct horse battery"
+ENDED = 60_000
+
+
+def of(operation: str) -> Callable[[Route], bool]:
+    return lambda route: f" {operation}(" in (sent := route.request.post_data or "") or f" {operation} {{" in sent
+
+
+async def hold(window: Window, operation: str) -> tuple[asyncio.Event, asyncio.Event]:
+    """The first event tells that the service has answered this operation; the page hears of it after the second."""
+    answered, let_go = asyncio.Event(), asyncio.Event()
+
+    async def held(route: Route) -> None:
+        if of(operation)(route):
+            answer = await route.fetch()
+            answered.set()
+            await let_go.wait()
+            await route.fulfill(response=answer)
+        else:
+            await route.continue_()
+
+    await window.page.route("**/graphql", held)
+    return answered, let_go
+
+
+async def fail(window: Window, operation: str, status: int) -> list[int]:
+    """Answers this operation as a proxy with trouble does; gives how often it was asked."""
+    asked: list[int] = []
+
+    async def failed(route: Route) -> None:
+        if of(operation)(route):
+            asked.append(status)
+            await route.fulfill(status=status, body="Internal Server Error", content_type="text/plain")
+        else:
+            await route.continue_()
+
+    await window.page.route("**/graphql", failed)
+    return asked
+
+
+def forgive(window: Window, words: str) -> None:
+    """What the console says of an answer that this test wanted to be bad."""
+    window.problems[:] = [problem for problem in window.problems if words not in problem]
+
+
+async def test_a_run_started_while_an_older_answer_is_under_way_stays(
+    window_of: Open, demo: House, own: Practice
+) -> None:
+    own.configure(1, "sleep", "4")
+    window = await window_of(demo)
+    await window.page.goto(f"{window.url}/versions/{own.version}")
+    await window.role("button", "Start evaluation").click()
+    answered, let_go = await hold(window, "VersionById")
+    await window.role("button", "Start", exact=True).click()
+    await expect(window.page.locator(".run .status")).to_contain_text("completed after", timeout=ENDED)
+    await asyncio.wait_for(answered.wait(), ENDED / 1000)
+    await window.role("button", "Reset: new workspace").click()
+    newest = window.page.locator(".run").first
+    await expect(newest.get_by_role("heading")).to_have_text("Reset: new workspace")
+    let_go.set()
+    await expect(window.role("heading", "How often agents pass", exact=False)).to_be_visible()
+    assert await newest.get_by_role("heading").inner_text() == "Reset: new workspace"
+    await expect(newest.locator(".status")).to_contain_text("completed after", timeout=ENDED)
