@@ -6,6 +6,7 @@ from collections.abc import Callable
 from playwright.async_api import Route, expect
 
 from tests.contract.conftest import Practice
+from tests.factory import Attempt, create_run, create_version
 from tests.web.browser.conftest import House, Open
 from tests.web.browser.window import Window
 
@@ -72,3 +73,27 @@ async def test_a_run_started_while_an_older_answer_is_under_way_stays(
     await expect(window.role("heading", "How often agents pass", exact=False)).to_be_visible()
     assert await newest.get_by_role("heading").inner_text() == "Reset: new workspace"
     await expect(newest.locator(".status")).to_contain_text("completed after", timeout=ENDED)
+
+
+async def test_the_page_before_is_one_of_the_same_list(window: Window, home: House) -> None:
+    version = await create_version(home.tenant, "shop")
+    for seed in range(16):
+        await create_run(home.tenant, version, [Attempt(0.5)] * 4 + [Attempt(0.0)] * 4, seed=seed)
+    page = window.page
+    await window.open("/trials", "Trials")
+    await window.role("button", "Next").first.click()
+    await expect(window.text("51 to 100 of 128 trials").first).to_be_visible()
+    second = page.url
+    await window.role("button", "Next").first.click()
+    await expect(window.text("101 to 128 of 128 trials").first).to_be_visible()
+    await page.get_by_label("Reward at least").fill("0.5")
+    await page.get_by_label("Reward at least").press("Enter")
+    await expect(window.text("1 to 50 of 64 trials").first).to_be_visible()
+    await window.role("button", "Next").first.click()
+    await expect(window.text("51 to 64 of 64 trials").first).to_be_visible()
+    for words in ("1 to 50 of 64 trials", "101 to 128 of 128 trials"):
+        await page.go_back()
+        await expect(window.text(words).first).to_be_visible()
+    await window.role("button", "Previous").first.click()
+    await expect(window.text("51 to 100 of 128 trials").first).to_be_visible()
+    assert page.url == second
