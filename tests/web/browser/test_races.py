@@ -97,3 +97,17 @@ async def test_the_page_before_is_one_of_the_same_list(window: Window, home: Hou
     await window.role("button", "Previous").first.click()
     await expect(window.text("51 to 100 of 128 trials").first).to_be_visible()
     assert page.url == second
+
+
+async def test_an_answer_that_is_no_graph_is_asked_for_again_by_hand(window: Window) -> None:
+    asked = await fail(window, "Environments", 500)
+    await window.page.goto(window.url)
+    await expect(window.page.get_by_role("alert")).to_contain_text("The service answered 500.")
+    await expect(window.text("The service cannot be reached.")).to_have_count(0)
+    await window.role("button", "Try again").click()
+    await expect(window.page.get_by_role("alert")).to_contain_text("The service answered 500.")
+    assert len(asked) == 2
+    await window.page.unroute_all()
+    await window.role("button", "Try again").click()
+    await expect(window.role("heading", "No environment yet")).to_be_visible()
+    forgive(window, "status of 500")
