@@ -111,7 +111,7 @@ def _download(address: str, token: str, asked: "Asked", out: str, tries: int) ->
     import httpx2
 
     from agentforge.download.destination import Pipe, new_file
-    from agentforge.download.errors import DownloadError, RefusedRequestError
+    from agentforge.download.errors import DownloadError, RefusedRequestError, printable
     from agentforge.download.progress import Shown
     from agentforge.download.transfer import Download
 
@@ -131,14 +131,16 @@ def _download(address: str, token: str, asked: "Asked", out: str, tries: int) ->
         with new_file(Path(out)) as file:
             return run(file)
     except RefusedRequestError as error:
-        fail(str(error), BAD_INPUT)
+        fail(printable(str(error)), BAD_INPUT)
     except DownloadError as error:
-        fail(str(error))
+        fail(printable(str(error)))
     except OSError as error:
         fail(f"{out} cannot be written: {error.strerror or error}.")
 
 
 def _summarize(written: "Written", out: str, as_json: bool) -> None:
+    from agentforge.download.errors import printable
+
     manifest = written.manifest
     assert manifest is not None
     if as_json:
@@ -157,7 +159,7 @@ def _summarize(written: "Written", out: str, as_json: bool) -> None:
         return
     typer.echo(
         f"{written.lines:,} lines, {written.size:,} bytes, SHA-256 {written.digest.hexdigest()}, "
-        f"as of {manifest.snapshot_at}",
+        f"as of {printable(manifest.snapshot_at)}",
         err=True,
     )
     if written.verified < written.lines:
@@ -167,4 +169,4 @@ def _summarize(written: "Written", out: str, as_json: bool) -> None:
             err=True,
         )
     for reason, count in manifest.skipped.items():
-        typer.echo(f"Left out by the service: {count:,} of {reason}", err=True)
+        typer.echo(f"Left out by the service: {count:,} of {printable(reason)}", err=True)

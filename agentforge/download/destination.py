@@ -1,9 +1,11 @@
 """Where lines go: a file that gets its name when it is whole, or a pipe."""
 
+import errno
 import fcntl
 import gzip
 import os
 import signal
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,7 +103,7 @@ def new_file(path: Path) -> Iterator[File]:
 def _locked(partial: Path) -> Iterator[BinaryIO]:
     """The file, empty, and this process's alone. One that was left by a killed process is taken over."""
     while True:
-        with partial.open("ab") as raw:
+        with os.fdopen(_opened(partial), "ab") as raw:
             try:
                 fcntl.flock(raw, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -111,3 +113,22 @@ def _locked(partial: Path) -> Iterator[BinaryIO]:
                 raw.truncate(0)
                 yield raw
                 return
+
+
+def _opened(partial: Path) -> int:
+    """A file and nothing that its name may stand for besides: in a shared folder somebody may have put that there."""
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise _not_a_file(partial) from error
+        raise
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise _not_a_file(partial)
+    return descriptor
+
+
+def _not_a_file(partial: Path) -> DownloadError:
+    return DownloadError(f"{partial}, where lines are to be written, is there and is no file of its own.")

@@ -15,3 +15,8 @@ class BrokenTransferError(Exception):
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)
         self.wait = wait
+
+
+def printable(text: str) -> str:
+    """What a service said, without what could move a terminal's cursor, and not too long."""
+    return "".join(one if one.isprintable() else " " for one in text[:1000])

@@ -3,11 +3,14 @@
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from agentforge.download.errors import BrokenTransferError, DownloadError
+
+#: Of a line without its end. PostgreSQL makes none of a gigabyte; of what goes on for longer, none is to be waited for.
+MOST_LINE_BYTES: Final = 1024**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +36,18 @@ class Part:
     _digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     _held: bytes | None = None
     _pieces: list[bytes] = field(default_factory=list)
+    _waiting: int = 0
 
     def feed(self, chunk: bytes) -> bytes:
         """The lines that are whole now, each with its line feed. Raises BrokenTransferError, DownloadError."""
         self._pieces.append(chunk)
+        self._waiting += len(chunk)
         if b"\n" not in chunk:
+            if self._waiting > MOST_LINE_BYTES:
+                raise DownloadError(f"A line came of more than {MOST_LINE_BYTES:,} bytes, which is no rollout.")
             return b""
         *whole, rest = b"".join(self._pieces).split(b"\n")
-        self._pieces = [rest]
+        self._pieces, self._waiting = [rest], len(rest)
         if self._held is not None:
             whole.insert(0, self._held)
         self._held = whole.pop()
@@ -60,16 +67,30 @@ class Part:
         read = {} if self._held is None or any(self._pieces) else _read(self._held)
         if read.get("format") != "manifest":
             raise BrokenTransferError("the answer ended without its manifest")
-        try:
-            manifest = Manifest(read["rollouts"], read["sha256"], read["skipped"], read["snapshotAt"])
-        except KeyError as error:
-            raise DownloadError(f"The service's manifest has no {error}, which this version needs.") from error
+        manifest = _manifest(read)
         if (manifest.rollouts, manifest.sha256) != (self.lines, self._digest.hexdigest()):
             raise DownloadError(
                 f"What came does not fit its manifest: {self.lines:,} lines with SHA-256 {self._digest.hexdigest()}, "
                 f"where {manifest.rollouts:,} with {manifest.sha256} were sent. Something on the way changes them."
             )
         return manifest
+
+
+def _manifest(read: dict[str, Any]) -> Manifest:
+    try:
+        manifest = Manifest(read["rollouts"], read["sha256"], read["skipped"], read["snapshotAt"])
+    except KeyError as error:
+        raise DownloadError(f"The service's manifest has no {error}, which this version needs.") from error
+    skipped = manifest.skipped
+    if not (
+        type(manifest.rollouts) is int
+        and isinstance(manifest.sha256, str)
+        and isinstance(manifest.snapshot_at, str)
+        and isinstance(skipped, dict)
+        and all(type(count) is int for count in skipped.values())
+    ):
+        raise DownloadError("The service's manifest holds other values than this version knows.")
+    return manifest
 
 
 def _identity(read: dict[str, Any], before: str | None) -> str | None:

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from agentforge.download.errors import printable
+
 
 class Shown:
     """To be entered. `is_terminal` tells whether anyone sees the bar; notes are shown in any case."""
@@ -45,4 +47,4 @@ class Shown:
             self._bar.update(self._task, completed=lines, figures=figures)
 
     def note(self, text: str) -> None:
-        self._console.print(text, soft_wrap=True, markup=False)
+        self._console.print(printable(text), soft_wrap=True, markup=False)

@@ -1,6 +1,8 @@
 """The download itself: asks, writes what comes, and goes on where a transfer broke off."""
 
 import hashlib
+import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ from typing import Final
 import httpx2
 
 from agentforge.download.destination import Destination
-from agentforge.download.errors import BrokenTransferError, DownloadError, RefusedRequestError
+from agentforge.download.errors import BrokenTransferError, DownloadError, RefusedRequestError, printable
 from agentforge.download.part import Manifest, Part
 from agentforge.download.progress import Shown
 
@@ -21,6 +23,7 @@ FIRST_WAIT_SECONDS: Final = 0.5
 LONGEST_WAIT_SECONDS: Final = 30.0
 #: A service that asks for more patience than this is not waited for.
 MOST_PATIENCE_SECONDS: Final = 600.0
+_MOST_PROBLEM_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ class Download:
             counted = self._client.head(ADDRESS, params=self._asked.after(None, 0))
         except httpx2.HTTPError:
             return
-        if counted.status_code == 200 and (count := counted.headers.get("X-Rollout-Count", "")).isdecimal():
+        if counted.status_code == 200 and re.fullmatch(
+            "[0-9]{1,18}", count := counted.headers.get("X-Rollout-Count", "")
+        ):
             self._shown.expect(int(count))
 
     def _prepare_another(self, error: BrokenTransferError, failed: int) -> None:
@@ -155,28 +160,32 @@ def _reason(error: Exception) -> str:
 def _refusal(response: httpx2.Response) -> Exception:
     """What an answer other than 200 means, with the detail that it gives."""
     try:
-        response.read()
-        problem = response.json()
+        problem = json.loads(_beginning(response))
         detail = str(problem["detail"])
-    except (httpx2.HTTPError, ValueError, KeyError, TypeError):
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError, RecursionError):
         problem, detail = {}, response.reason_phrase
     status = response.status_code
     for name in ("field", "errorId"):
         if name in problem:
             value = problem[name]
-            detail += f" ({name}: {'.'.join(value) if isinstance(value, list) else value})"
-    message = f"The service answered {status}: {_printable(detail)}"
+            detail += f" ({name}: {'.'.join(map(str, value)) if isinstance(value, list) else value})"
+    message = f"The service answered {status}: {printable(detail)}"
     if status == 429 or status >= 500:
         return BrokenTransferError(message, retry_after(response.headers.get("Retry-After", "")))
     if 300 <= status < 400:
-        location = _printable(response.headers.get("Location", "nowhere"))
+        location = printable(response.headers.get("Location", "nowhere"))
         return DownloadError(f"The service answered {status} and points to {location}.")
     return RefusedRequestError(message) if status == 400 else DownloadError(message)
 
 
-def _printable(text: str) -> str:
-    """Without what could move a terminal's cursor, and not too long."""
-    return "".join(one if one.isprintable() else " " for one in text[:1000])
+def _beginning(response: httpx2.Response) -> bytes:
+    """As much of an answer as a problem may take: what a service that is none sends besides is not waited for."""
+    found = b""
+    for chunk in response.iter_bytes():
+        found += chunk
+        if len(found) > _MOST_PROBLEM_BYTES:
+            break
+    return found
 
 
 def retry_after(text: str) -> float | None:

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
 from playwright.async_api import Route, expect
 
+from resolvers import members
 from tests.contract.conftest import Practice
 from tests.factory import Attempt, create_run, create_version
 from tests.web.browser.conftest import House, Open
@@ -75,6 +77,22 @@ async def test_a_run_started_while_an_older_answer_is_under_way_stays(
     await expect(newest.locator(".status")).to_contain_text("completed after", timeout=ENDED)
 
 
+async def test_what_is_being_typed_outlives_an_answer(window: Window, home: House) -> None:
+    await create_run(home.tenant, await create_version(home.tenant, "shop"), [Attempt(1.0)])
+    _, let_go = await hold(window, "Trials")
+    await window.page.goto(f"{window.url}/trials")
+    field = window.page.get_by_label("Words in log and steps")
+    await field.press_sequentially("marma")
+    let_go.set()
+    await expect(window.page.get_by_label("Environment version").get_by_role("option")).to_have_count(2)
+    await expect(field).to_have_value("marma")
+    await field.press("Enter")
+    await expect(window.role("heading", "No trial matches")).to_be_visible()
+    await expect(field).to_be_focused()
+    await window.page.go_back()
+    await expect(field).to_have_value("")
+
+
 async def test_the_page_before_is_one_of_the_same_list(window: Window, home: House) -> None:
     version = await create_version(home.tenant, "shop")
     for seed in range(16):
@@ -111,3 +129,46 @@ async def test_an_answer_that_is_no_graph_is_asked_for_again_by_hand(window: Win
     await window.role("button", "Try again").click()
     await expect(window.role("heading", "No environment yet")).to_be_visible()
     forgive(window, "status of 500")
+
+
+async def test_settings_say_why_they_do_not_know_who_is_signed_in(window: Window) -> None:
+    await fail(window, "Viewer", 429)
+    await window.page.goto(f"{window.url}/settings")
+    await expect(window.page.get_by_role("main").get_by_role("alert")).to_contain_text("The service answered 429.")
+    await window.is_accessible()
+    await window.page.unroute_all()
+    await window.page.get_by_role("main").get_by_role("button", name="Try again").click()
+    await expect(window.role("heading", "Members")).to_be_visible()
+    await expect(window.role("button", "Sign out")).to_be_attached()
+    forgive(window, "status of 429")
+
+
+async def test_nobody_is_told_to_be_signed_out_who_is_not(window: Window) -> None:
+    await window.open("/", "Environments")
+    await window.context.set_offline(True)
+    await window.role("button", "Sign out").click()
+    await expect(window.page.get_by_role("alert").filter(has_text="You are still signed in")).to_be_visible()
+    await window.context.set_offline(False)
+    await window.role("button", "Sign out").click()
+    await window.shows("Sign in to AgentForge")
+
+
+@pytest.mark.parametrize("other", [True, False])
+async def test_another_tab_signs_out_or_in_as_somebody_else(window: Window, home: House, other: bool) -> None:
+    await members.add_member(home.tenant, f"bo@{home.slug}.example", "viewer", PASSWORD)
+    await window.open("/settings", "Settings")
+    await expect(window.role("heading", "Members")).to_be_visible()
+    tab = Window(await window.context.new_page(), window.context, window.url)
+    await tab.open("/", "Environments")
+    await tab.role("button", "Sign out").click()
+    await tab.shows("Sign in to AgentForge")
+    await window.shows("Sign in to AgentForge")
+    assert window.page.url.endswith("/sign-in?from=%2Fsettings")
+    if other:
+        await tab.page.get_by_label("Email").fill(f"bo@{home.slug}.example")
+        await tab.page.get_by_label("Password").fill(PASSWORD)
+        await tab.page.get_by_label("Password").press("Enter")
+        await tab.shows("Environments")
+        await window.shows("Settings")
+        await expect(window.text("Only owners see and make tokens.")).to_be_visible()
+    assert tab.problems == []
