@@ -5,6 +5,7 @@ import { checkNow, reachable } from "./connection.js";
 import { graphql, request } from "./graph.js";
 import { html, useEffect, useState } from "./html.js";
 import { signedIn, signOut, viewer, viewerError } from "./session.js";
+import { Text } from "./text.js";
 
 const VIEWER = /** @type {import("./graph.js").Operation<"Viewer">} */ (graphql`
   query Viewer {
@@ -70,8 +71,8 @@ function Person() {
   const [problem, setProblem] = useState("");
   if (value === null) return null;
   return html`<div class="person">
-    <strong>${value.organization.name}</strong>
-    <span>${value.email ?? "a token"}</span>
+    <strong><${Text} value=${value.organization.name} /></strong>
+    <span><${Text} value=${value.email ?? "a token"} /></span>
     <span>${value.role.toLowerCase()}</span>
     <button class="quiet" onClick=${async () => setProblem((await signOut()) ?? "")}>Sign out</button>
     <${ActionProblem} problem=${problem} />

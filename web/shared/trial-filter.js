@@ -3,7 +3,7 @@ import { address, setQuery } from "./address.js";
 import { words } from "./attempts.js";
 import { html, useState } from "./html.js";
 import { count } from "./numbers.js";
-import { Text } from "./text.js";
+import { plain, Text } from "./text.js";
 
 /** @typedef {NonNullable<import("../graph.js").Operations["Trials"]["variables"]["filter"]>} Filter */
 /** @typedef {import("./graph.js").Result<"TrialChoices">} Choices */
@@ -128,7 +128,7 @@ function Choose({ name, label, options }) {
     ${label}
     <select name=${name} value=${now} onChange=${changed}>
       <option value="">any</option>
-      ${all.map(([value, shown]) => html`<option value=${value} selected=${value === now}>${shown}</option>`)}
+      ${all.map(([value, shown]) => html`<option value=${value} selected=${value === now}>${plain(shown)}</option>`)}
     </select>
   </label>`;
 }

@@ -1,0 +1,37 @@
+"""Names that people gave, long and hostile ones, in every heading, choice and table; and numbers that say what is."""
+
+from playwright.async_api import expect
+
+from db import environments
+from tests.factory import Attempt, create_run, create_version
+from tests.web.browser.conftest import House
+from tests.web.browser.window import Window
+
+HOSTILE = "<b>shop</b> \u202egnp.exe \u2066" + "w" * 150
+SHOWN = "<b>shop</b> U+202Egnp.exe U+2066" + "w" * 150
+STAGE = "stage_" + "s" * 120
+
+
+async def test_hidden_marks_in_a_name_are_shown_wherever_it_stands(window: Window, home: House) -> None:
+    async with home.tenant.transaction() as transaction:
+        await transaction.fetch(environments.CREATE, "shop", HOSTILE)
+        await transaction.fetch(environments.CREATE, "bare", HOSTILE)
+    version = await create_version(home.tenant, "shop")
+    _, trials = await create_run(home.tenant, version, [Attempt(0.5, stages={STAGE: 0.5}), Attempt(1.0)])
+    ids = "&".join(f"id={trial.id}" for trial in trials)
+    for path, heading in (
+        ("/environments/bare", SHOWN),
+        ("/environments/shop", f"{SHOWN}, version 1"),
+        (f"/versions/{version.id}/exports", f"Exports of {SHOWN}, version 1"),
+        (f"/trials/{trials[0].id}", f"{SHOWN}, attempt 1"),
+        (f"/compare?{ids}", f"{SHOWN}, 2 attempts"),
+    ):
+        await window.open(path, heading)
+        await expect(window.page).to_have_title(f"{heading} · AgentForge")
+        assert "\u202e" not in await window.page.evaluate("document.body.innerText"), path
+    for path in ("/trials", "/capability-gaps", "/partial-rewards"):
+        await window.page.goto(window.url + path)
+        choice = window.page.get_by_label("Environment version")
+        await expect(choice.get_by_role("option")).to_have_text(
+            [("any" if path == "/trials" else "All"), f"{SHOWN}, version 1"]
+        )
