@@ -35,3 +35,17 @@ async def test_hidden_marks_in_a_name_are_shown_wherever_it_stands(window: Windo
         await expect(choice.get_by_role("option")).to_have_text(
             [("any" if path == "/trials" else "All"), f"{SHOWN}, version 1"]
         )
+
+
+async def test_a_long_name_leaves_the_other_columns_in_sight(window: Window, home: House, path: str) -> None:
+    async with home.tenant.transaction() as transaction:
+        await transaction.fetch(environments.CREATE, "shop", HOSTILE)
+    version = await create_version(home.tenant, "shop")
+    await create_run(home.tenant, version, [Attempt(0.5, stages={STAGE: 0.5})])
+    for width in (360, 1280):
+        await window.page.set_viewport_size({"width": width, "height": 800})
+        await window.page.goto(window.url + path)
+        table = window.page.locator("div.table")
+        await expect(table).to_be_visible()
+        hidden = await table.evaluate("table => table.scrollWidth - table.clientWidth")
+        assert hidden <= 0, f"{hidden} px of {width}"
