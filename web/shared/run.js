@@ -48,7 +48,7 @@ export function origin({ trigger, resetMode }) {
 /** @param {Run} run */
 function progress(run) {
   const ended = run.trials.filter(({ status }) => status !== "QUEUED" && status !== "RUNNING").length;
-  if (!isOpen(run)) return `${words(run.status)} after ${between(run.startedAt, run.finishedAt)}`;
+  if (!isOpen(run)) return run.startedAt ? `${words(run.status)} after ${between(run.startedAt, run.finishedAt)}` : words(run.status);
   return run.status === "QUEUED" ? "waiting for a worker" : `${ended} of ${counted(run.attemptCount, "attempt")} ended`;
 }
 

@@ -1,5 +1,6 @@
 """Names that people gave, long and hostile ones, in every heading, choice and table; and numbers that say what is."""
 
+import pytest
 from playwright.async_api import expect
 
 from db import environments
@@ -37,6 +38,7 @@ async def test_hidden_marks_in_a_name_are_shown_wherever_it_stands(window: Windo
         )
 
 
+@pytest.mark.parametrize("path", ["/", "/partial-rewards"])
 async def test_a_long_name_leaves_the_other_columns_in_sight(window: Window, home: House, path: str) -> None:
     async with home.tenant.transaction() as transaction:
         await transaction.fetch(environments.CREATE, "shop", HOSTILE)
@@ -49,3 +51,29 @@ async def test_a_long_name_leaves_the_other_columns_in_sight(window: Window, hom
         await expect(table).to_be_visible()
         hidden = await table.evaluate("table => table.scrollWidth - table.clientWidth")
         assert hidden <= 0, f"{hidden} px of {width}"
+
+
+async def test_a_number_is_not_rounded_into_something_else(window: Window) -> None:
+    await window.page.goto(window.url)
+    written = await window.page.evaluate(
+        """async () => {
+          const { reward, percent, duration } = await import("/static/shared/numbers.js");
+          return [
+            [1, 0.9999, 0.5, 0.0001, 0, -0.5, null].map(reward),
+            [1, 0.9999, 0.5, 0.0001, 0].map(percent),
+            [9.97, 59.7, 119.7, 3599.7, 3600].map(duration),
+          ];
+        }"""
+    )
+    assert written == [
+        ["1", ">0.999", "0.5", "<0.001", "0", "-0.5", "–"],
+        ["100%", ">99.9%", "50%", "<0.1%", "0%"],
+        ["10 s", "1 min 0 s", "2 min 0 s", "1 h 0 min", "1 h 0 min"],
+    ]
+
+
+async def test_a_run_that_never_began_has_no_duration(window: Window, home: House) -> None:
+    version = await create_version(home.tenant, "shop")
+    await create_run(home.tenant, version, [Attempt(0.5)])
+    await window.open("/environments/shop", "shop, version 1")
+    await expect(window.page.locator(".run .status")).to_have_text("completed")
