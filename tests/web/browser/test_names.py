@@ -66,7 +66,7 @@ async def test_a_number_is_not_rounded_into_something_else(window: Window) -> No
         }"""
     )
     assert written == [
-        ["1", ">0.999", "0.5", "<0.001", "0", "-0.5", "–"],
+        ["1", ">0.999", "0.5", "<0.001", "0", "-0.5", "\u2013"],
         ["100%", ">99.9%", "50%", "<0.1%", "0%"],
         ["10 s", "1 min 0 s", "2 min 0 s", "1 h 0 min", "1 h 0 min"],
     ]

@@ -172,3 +172,17 @@ async def test_another_tab_signs_out_or_in_as_somebody_else(window: Window, home
         await window.shows("Settings")
         await expect(window.text("Only owners see and make tokens.")).to_be_visible()
     assert tab.problems == []
+
+
+async def test_counts_of_exports_come_when_the_service_is_back(window: Window, home: House) -> None:
+    await create_run(home.tenant, await create_version(home.tenant, "shop"), [Attempt(1.0)])
+
+    async def reset(route: Route) -> None:
+        await (route.abort("connectionreset") if route.request.method == "HEAD" else route.continue_())
+
+    await window.page.route("**/api/v1/rollouts*", reset)
+    await window.page.goto(f"{window.url}/exports")
+    first = window.role("article", "all").get_by_role("status").first
+    await expect(first).to_have_text("not known: the service cannot be reached")
+    await window.page.unroute_all()
+    await expect(first).to_have_text("1 line")
