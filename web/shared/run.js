@@ -58,7 +58,10 @@ function progress(run) {
 export function RunCard({ run, onChange }) {
   const [lost, setLost] = useState("");
   useSubscription(RUN_UPDATED, isOpen(run) ? { id: run.id } : null, {
-    next: (data) => onChange(data.evaluationRunUpdated),
+    next: (data) => {
+      setLost("");
+      onChange(data.evaluationRunUpdated);
+    },
     error: (error) => setLost(error.message),
   });
   const last = run.passAtK.at(-1);
