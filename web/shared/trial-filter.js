@@ -6,7 +6,7 @@ import { count } from "./numbers.js";
 import { plain, Text } from "./text.js";
 
 /** @typedef {NonNullable<import("../graph.js").Operations["Trials"]["variables"]["filter"]>} Filter */
-/** @typedef {import("./graph.js").Result<"TrialChoices">} Choices */
+/** @typedef {Required<Pick<import("./graph.js").Result<"Trials">, "environments" | "capabilityGaps" | "partialRewards">>} Choices */
 /** @typedef {Event & { currentTarget: HTMLInputElement }} Changed */
 
 const STATUSES = ["QUEUED", "RUNNING", "COMPLETED", "ERRORED", "TIMED_OUT", "CANCELLED", "INTERRUPTED"];

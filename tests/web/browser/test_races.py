@@ -86,6 +86,7 @@ async def test_what_is_being_typed_outlives_an_answer(window: Window, home: Hous
     let_go.set()
     await expect(window.page.get_by_label("Environment version").get_by_role("option")).to_have_count(2)
     await expect(field).to_have_value("marma")
+    assert sorted(window.operations) == ["Trials", "Viewer"]
     await field.press("Enter")
     await expect(window.role("heading", "No trial matches")).to_be_visible()
     await expect(field).to_be_focused()
