@@ -94,30 +94,6 @@ async def test_what_is_being_typed_outlives_an_answer(window: Window, home: Hous
     await expect(field).to_have_value("")
 
 
-async def test_the_page_before_is_one_of_the_same_list(window: Window, home: House) -> None:
-    version = await create_version(home.tenant, "shop")
-    for seed in range(16):
-        await create_run(home.tenant, version, [Attempt(0.5)] * 4 + [Attempt(0.0)] * 4, seed=seed)
-    page = window.page
-    await window.open("/trials", "Trials")
-    await window.role("button", "Next").first.click()
-    await expect(window.text("51 to 100 of 128 trials").first).to_be_visible()
-    second = page.url
-    await window.role("button", "Next").first.click()
-    await expect(window.text("101 to 128 of 128 trials").first).to_be_visible()
-    await page.get_by_label("Reward at least").fill("0.5")
-    await page.get_by_label("Reward at least").press("Enter")
-    await expect(window.text("1 to 50 of 64 trials").first).to_be_visible()
-    await window.role("button", "Next").first.click()
-    await expect(window.text("51 to 64 of 64 trials").first).to_be_visible()
-    for words in ("1 to 50 of 64 trials", "101 to 128 of 128 trials"):
-        await page.go_back()
-        await expect(window.text(words).first).to_be_visible()
-    await window.role("button", "Previous").first.click()
-    await expect(window.text("51 to 100 of 128 trials").first).to_be_visible()
-    assert page.url == second
-
-
 async def test_an_answer_that_is_no_graph_is_asked_for_again_by_hand(window: Window) -> None:
     asked = await fail(window, "Environments", 500)
     await window.page.goto(window.url)
