@@ -1,6 +1,6 @@
 // Exports: what training takes, of the organization or of one version, and every way to get it.
 import { Code, Copy } from "../shared/code.js";
-import { returns } from "../shared/connection.js";
+import { lost, returns } from "../shared/connection.js";
 import { Download } from "../shared/download.js";
 import { chosen, counts, ExportChoices, PAIRS_OF_A_VERSION } from "../shared/export-choices.js";
 import { graphql } from "../shared/graph.js";
@@ -134,7 +134,10 @@ const PATIENCE = 5;
 async function linesOf(url, signal) {
   for (let time = 1; ; time += 1) {
     const response = await fetch(url, { method: "HEAD", signal }).catch(() => null);
-    if (response === null) return { problem: "not known: the service cannot be reached" };
+    if (response === null) {
+      if (!signal.aborted) lost(); // whoever is back is asked again
+      return { problem: "not known: the service cannot be reached" };
+    }
     if (response.status === 401) signedOut();
     const given = response.headers.get("X-Rollout-Count");
     if (response.ok && given !== null) return { count: Number(given) };

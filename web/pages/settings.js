@@ -2,11 +2,12 @@
 import { AUDITS, ExportAudits } from "../shared/audits.js";
 import { graphql } from "../shared/graph.js";
 import { html } from "../shared/html.js";
+import { askViewer } from "../shared/layout.js";
 import { Members } from "../shared/members.js";
 import { Page } from "../shared/page.js";
-import { Answered, Loading } from "../shared/problem.js";
+import { Answered, ErrorBox, Loading } from "../shared/problem.js";
 import { useQuery } from "../shared/query.js";
-import { viewer } from "../shared/session.js";
+import { viewer, viewerError } from "../shared/session.js";
 import { Text } from "../shared/text.js";
 import { Tokens } from "../shared/tokens.js";
 
@@ -31,7 +32,11 @@ const SETTINGS = /** @type {import("../shared/graph.js").Operation<"Settings">} 
 
 export default function Settings() {
   return html`<${Page} title="Settings">
-    ${viewer.value ? html`<${Organization} owner=${viewer.value.role === "OWNER"} />` : html`<${Loading} />`}
+    ${viewer.value
+      ? html`<${Organization} owner=${viewer.value.role === "OWNER"} />`
+      : viewerError.value
+        ? html`<${ErrorBox} error=${viewerError.value} retry=${askViewer} />`
+        : html`<${Loading} />`}
   <//>`;
 }
 

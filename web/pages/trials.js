@@ -15,7 +15,7 @@ const ROWS = 50;
 const MOST_COMPARED = 4;
 
 const TRIALS = /** @type {import("../shared/graph.js").Operation<"Trials">} */ (graphql`
-  query Trials($filter: EvaluationTrialFilter, $orderBy: EvaluationTrialOrder, $first: Int!, $after: String) {
+  query Trials($filter: EvaluationTrialFilter, $orderBy: EvaluationTrialOrder, $first: Int!, $after: String, $choices: Boolean!) {
     evaluationTrials(filter: $filter, orderBy: $orderBy, first: $first, after: $after) {
       totalCount
       pageInfo { hasNextPage endCursor }
@@ -28,14 +28,9 @@ const TRIALS = /** @type {import("../shared/graph.js").Operation<"Trials">} */ (
         }
       }
     }
-  }
-`);
-
-const TRIAL_CHOICES = /** @type {import("../shared/graph.js").Operation<"TrialChoices">} */ (graphql`
-  query TrialChoices {
-    environments(first: 100) { ...Versions }
-    capabilityGaps { gaps { failureCategory trials } }
-    partialRewards { stage }
+    environments(first: 100) @include(if: $choices) { ...Versions }
+    capabilityGaps @include(if: $choices) { gaps { failureCategory trials } }
+    partialRewards @include(if: $choices) { stage }
   }
   ${VERSIONS}
 `);
@@ -46,22 +41,41 @@ const TRIAL_CHOICES = /** @type {import("../shared/graph.js").Operation<"TrialCh
 /** @param {import("../routes.js").PageProps} props */
 export default function TrialsPage({ query }) {
   const { filter, problems } = filterOf(query);
-  const choices = useQuery(TRIAL_CHOICES, {});
+  const { answer, choices } = useTrials(query, problems.length > 0 ? {} : filter);
   return html`<${Page} title="Trials" lead="Every attempt of every run. The address holds filter, order and columns: share it.">
-    <${TrialFilter} choices=${choices.data} />
+    <${TrialFilter} choices=${choices} />
     ${problems.length > 0
       ? html`<div class="error-box" role="alert">
           <h2>The address asks for something that cannot be</h2>
           ${problems.map((problem) => html`<p>${problem}</p>`)}
         </div>`
-      : html`<${Found} query=${query} filter=${filter} />`}
+      : html`<${Found} answer=${answer} query=${query} filter=${filter} />`}
   <//>`;
 }
 
-/** @param {{ query: URLSearchParams, filter: import("../shared/trial-filter.js").Filter }} props */
-function Found({ query, filter }) {
+/**
+ * The trials, and with the first of them what filters there are to choose from: one request for both.
+ * @param {URLSearchParams} query
+ * @param {import("../shared/trial-filter.js").Filter} filter
+ */
+function useTrials(query, filter) {
+  const choices = useRef(/** @type {import("../shared/trial-filter.js").Choices | undefined} */ (undefined));
+  const withChoices = useRef("");
   const orderBy = /** @type {"NEWEST" | null} */ (query.get("orderBy"));
-  const answer = useQuery(TRIALS, { filter, orderBy, first: ROWS, after: query.get("after") });
+  const variables = { filter, orderBy, first: ROWS, after: query.get("after") };
+  const key = JSON.stringify(variables);
+  if (choices.current === undefined) withChoices.current = key;
+  const answer = useQuery(TRIALS, { ...variables, choices: key === withChoices.current });
+  const { environments, capabilityGaps, partialRewards } = answer.data ?? {};
+  if (environments && capabilityGaps && partialRewards) choices.current = { environments, capabilityGaps, partialRewards };
+  return { answer, choices: choices.current };
+}
+
+/**
+ * @param {{ answer: import("../shared/query.js").Answer<"Trials">, query: URLSearchParams,
+ *   filter: import("../shared/trial-filter.js").Filter }} props
+ */
+function Found({ answer, query, filter }) {
   // The rows say where they stand by the address that they came for, while those of the next are under way.
   const answered = useRef(query);
   if (!answer.loading) answered.current = query;
@@ -122,10 +136,12 @@ const Comparison = ({ selected, clear }) => html`<div class="comparison-choice">
 function Paging({ trials, query }) {
   const given = Number(query.get("page") ?? 1);
   const page = Number.isSafeInteger(given) && given > 0 && query.has("after") ? given : 1;
-  // Where the pages began that have been seen; a cursor leads forward only.
-  const starts = useRef(/** @type {Map<number, string | null>} */ (new Map()));
-  starts.current.set(page, query.get("after"));
-  const before = starts.current.get(page - 1);
+  // Where the pages began that have been seen; a cursor leads forward only, and in its own list.
+  const starts = useRef(/** @type {Map<string, string | null>} */ (new Map()));
+  const list = new URLSearchParams(query);
+  for (const name of ["after", "page", "column"]) list.delete(name);
+  starts.current.set(`${page} ${list}`, query.get("after"));
+  const before = starts.current.get(`${page - 1} ${list}`);
   const first = (page - 1) * ROWS + 1;
   const shown = trials.edges.length === 0 ? "none" : `${count(first)} to ${count(first + trials.edges.length - 1)}`;
   return html`<nav class="paging" aria-label="Pages of trials">

@@ -40,7 +40,8 @@ export function setQuery(changes, options) {
  */
 export function ownPath(from) {
   const url = URL.canParse(from ?? "/", location.origin) ? new URL(from ?? "/", location.origin) : null;
-  return url?.origin === location.origin ? url.pathname + url.search + url.hash : "/";
+  // A path that begins with two slashes would name a host.
+  return url?.origin === location.origin ? url.pathname.replace(/^\/+/, "/") + url.search + url.hash : "/";
 }
 
 /**

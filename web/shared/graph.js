@@ -61,10 +61,22 @@ export async function request(operation, variables, { signal } = {}) {
     throw new GraphError("signed-out", "The session has ended. Sign in again.");
   }
   if (AWAY.has(response.status)) unreachable(signal);
-  const body = await response.json().catch((error) => unreachable(signal, error));
-  if (!response.ok) throw new GraphError("refused", body.detail ?? `The service answered ${response.status}.`);
+  const text = await response.text().catch((error) => unreachable(signal, error));
+  const body = parsed(text);
+  if (!response.ok || body === null) {
+    throw new GraphError(response.status < 500 ? "refused" : "failed", body?.detail ?? `The service answered ${response.status}.`);
+  }
   if (body.errors) throw graphError(body.errors);
   return body.data;
+}
+
+/** What a proxy answers in the service's place may be no JSON. It was reached all the same: asking on would never end. @param {string} text */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -1,9 +1,11 @@
 // What surrounds every page: navigation, who is signed in, and a notice while the service cannot be reached.
+import { ActionProblem } from "./action.js";
 import { address } from "./address.js";
 import { checkNow, reachable } from "./connection.js";
 import { graphql, request } from "./graph.js";
 import { html, useEffect, useState } from "./html.js";
-import { signOut, viewer } from "./session.js";
+import { signedIn, signOut, viewer, viewerError } from "./session.js";
+import { Text } from "./text.js";
 
 const VIEWER = /** @type {import("./graph.js").Operation<"Viewer">} */ (graphql`
   query Viewer {
@@ -20,10 +22,20 @@ const LINKS = /** @type {[string, string, RegExp][]} */ ([
   ["/settings", "Settings", /^\/settings/],
 ]);
 
+/** Asks who is signed in, for all pages. */
+export async function askViewer() {
+  viewerError.value = null;
+  try {
+    signedIn((await request(VIEWER, {})).viewer);
+  } catch (error) {
+    viewerError.value = /** @type {Error} */ (error);
+  }
+}
+
 /** @param {{ children: import("./html.js").Children }} props */
 export function Layout({ children }) {
   useEffect(() => {
-    if (viewer.value === null) void request(VIEWER, {}).then((data) => (viewer.value = data.viewer), () => null);
+    if (viewer.value === null) void askViewer();
   }, [reachable.value]);
   return html`<div class="layout">
     <a class="skip" href="#content">Skip to the content</a>
@@ -56,12 +68,14 @@ function Navigation() {
 
 function Person() {
   const { value } = viewer;
+  const [problem, setProblem] = useState("");
   if (value === null) return null;
   return html`<div class="person">
-    <strong>${value.organization.name}</strong>
-    <span>${value.email ?? "a token"}</span>
+    <strong><${Text} value=${value.organization.name} /></strong>
+    <span><${Text} value=${value.email ?? "a token"} /></span>
     <span>${value.role.toLowerCase()}</span>
-    <button class="quiet" onClick=${signOut}>Sign out</button>
+    <button class="quiet" onClick=${async () => setProblem((await signOut()) ?? "")}>Sign out</button>
+    <${ActionProblem} problem=${problem} />
   </div>`;
 }
 

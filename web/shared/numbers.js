@@ -16,11 +16,23 @@ export const count = (value) => COUNT.format(value);
  */
 export const counted = (value, noun, nouns = `${noun}s`) => `${count(value)} ${value === 1 ? noun : nouns}`;
 
+/**
+ * What is not quite 0 or 1 is not written as if it were.
+ * @param {Intl.NumberFormat} format
+ * @param {number} value
+ * @param {number} least the smallest difference that is written
+ */
+function short(format, value, least) {
+  if (value > 0 && value < least / 2) return `<${format.format(least)}`;
+  if (value < 1 && value >= 1 - least / 2) return `>${format.format(1 - least)}`;
+  return format.format(value);
+}
+
 /** A reward, stage or estimate; "–" where there is none. @param {number | null | undefined} value */
-export const reward = (value) => (value == null ? "–" : REWARD.format(value));
+export const reward = (value) => (value == null ? "–" : short(REWARD, value, 0.001));
 
 /** @param {number | null | undefined} value a share, 0 to 1 */
-export const percent = (value) => (value == null ? "–" : PERCENT.format(value));
+export const percent = (value) => (value == null ? "–" : short(PERCENT, value, 0.001));
 
 /** @param {number} value */
 export function bytes(value) {
@@ -30,9 +42,10 @@ export function bytes(value) {
 
 /** @param {number} seconds */
 export function duration(seconds) {
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -1,5 +1,6 @@
 // The frame of a page: its title in tab and heading, the way back, and where the keyboard starts.
 import { html, useEffect, useRef } from "./html.js";
+import { plain, Text } from "./text.js";
 
 let first = true;
 
@@ -11,7 +12,7 @@ let first = true;
 export function Page({ title, crumbs = [], lead, actions, children }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
-    document.title = `${title} · AgentForge`;
+    document.title = `${plain(title)} · AgentForge`;
   }, [title]);
   useEffect(() => {
     // A document that was just loaded begins at its top; a page that replaces another begins at its heading.
@@ -22,10 +23,10 @@ export function Page({ title, crumbs = [], lead, actions, children }) {
     <header class="page-head">
       ${crumbs.length > 0 &&
       html`<nav aria-label="Breadcrumb" class="crumbs">
-        ${crumbs.map(([name, path]) => html`<a href=${path}>${name}</a>`)}
+        ${crumbs.map(([name, path]) => html`<a href=${path}><${Text} value=${name} /></a>`)}
       </nav>`}
       <div class="page-title">
-        <h1 tabindex="-1" ref=${heading}>${title}</h1>
+        <h1 tabindex="-1" ref=${heading}><${Text} value=${title} /></h1>
         ${actions && html`<div class="actions">${actions}</div>`}
       </div>
       ${lead && html`<div class="lead">${lead}</div>`}

@@ -36,19 +36,25 @@ export function useQuery(operation, variables) {
   );
   const [asked, setAsked] = useState(0);
   const failed = useRef(false);
+  // What was heard while an answer is under way, which may be older than that: put into it too.
+  const heard = useRef(/** @type {((data: import("./graph.js").Result<Name>) => import("./graph.js").Result<Name>)[] | null} */ (null));
 
   useEffect(() => returns.subscribe(() => failed.current && setAsked((count) => count + 1)), []);
   useEffect(() => {
     const controller = new AbortController();
     setState((before) => ({ ...before, loading: true }));
+    heard.current = [];
     request(operation, variables, { signal: controller.signal }).then(
-      (data) => {
+      (answered) => {
         if (controller.signal.aborted) return;
         failed.current = false;
+        const data = (heard.current ?? []).reduce((before, change) => change(before), answered);
+        heard.current = null;
         setState({ data, error: undefined, loading: false, key });
       },
       (error) => {
         if (controller.signal.aborted) return;
+        heard.current = null;
         failed.current = error instanceof GraphError && error.kind === "unreachable";
         setState((before) => ({ ...before, error, loading: false, key }));
       },
@@ -62,6 +68,9 @@ export function useQuery(operation, variables) {
     // From the moment on that other variables are given, not from when they are asked for.
     loading: state.loading || state.key !== key,
     refetch: () => setAsked((count) => count + 1),
-    update: (change) => setState((before) => (before.data ? { ...before, data: change(before.data) } : before)),
+    update: (change) => {
+      if (state.data) heard.current?.push(change);
+      setState((before) => (before.data ? { ...before, data: change(before.data) } : before));
+    },
   };
 }

@@ -48,7 +48,7 @@ export function origin({ trigger, resetMode }) {
 /** @param {Run} run */
 function progress(run) {
   const ended = run.trials.filter(({ status }) => status !== "QUEUED" && status !== "RUNNING").length;
-  if (!isOpen(run)) return `${words(run.status)} after ${between(run.startedAt, run.finishedAt)}`;
+  if (!isOpen(run)) return run.startedAt ? `${words(run.status)} after ${between(run.startedAt, run.finishedAt)}` : words(run.status);
   return run.status === "QUEUED" ? "waiting for a worker" : `${ended} of ${counted(run.attemptCount, "attempt")} ended`;
 }
 
@@ -58,7 +58,10 @@ function progress(run) {
 export function RunCard({ run, onChange }) {
   const [lost, setLost] = useState("");
   useSubscription(RUN_UPDATED, isOpen(run) ? { id: run.id } : null, {
-    next: (data) => onChange(data.evaluationRunUpdated),
+    next: (data) => {
+      setLost("");
+      onChange(data.evaluationRunUpdated);
+    },
     error: (error) => setLost(error.message),
   });
   const last = run.passAtK.at(-1);

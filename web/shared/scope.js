@@ -3,6 +3,7 @@
 import { address, setQuery } from "./address.js";
 import { graphql } from "./graph.js";
 import { html } from "./html.js";
+import { plain } from "./text.js";
 
 export const VERSIONS = graphql`
   fragment Versions on EnvironmentConnection {
@@ -45,7 +46,7 @@ export function Scope({ versions }) {
         ${other && html`<option value=${now.environmentVersionId}>${now.environmentVersionId}</option>`}
         ${versions.edges.flatMap(({ node }) =>
           node.versions.edges.map(
-            (edge) => html`<option value=${edge.node.id}>${node.name}, version ${edge.node.version}</option>`,
+            (edge) => html`<option value=${edge.node.id}>${plain(node.name)}, version ${edge.node.version}</option>`,
           ),
         )}
       </select>

@@ -7,6 +7,7 @@ import { html, useState } from "./html.js";
 import { counted } from "./numbers.js";
 import { origin, RUN } from "./run.js";
 import { mayChange, viewer } from "./session.js";
+import { plain } from "./text.js";
 
 const START = /** @type {import("./graph.js").Operation<"StartEvaluation">} */ (graphql`
   mutation StartEvaluation($input: StartEvaluationInput!) {
@@ -96,7 +97,7 @@ function Choice({ versionId, configurations, onStarted }) {
       <select name="configuration">
         ${configurations.map(
           ({ id, name, attemptCount }) =>
-            html`<option value=${id}>${name} (${counted(attemptCount, "attempt")})</option>`,
+            html`<option value=${id}>${plain(name)} (${counted(attemptCount, "attempt")})</option>`,
         )}
       </select>
     </label>

@@ -24,6 +24,9 @@ export function visible(value) {
   );
 }
 
+/** The same as a string, for titles and choices, which have no parts. @param {string} value */
+export const plain = (value) => value.replaceAll(new RegExp(UNSEEN.source, "gu"), code);
+
 /**
  * A short text within a line.
  * @param {{ value: string }} props

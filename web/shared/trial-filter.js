@@ -3,10 +3,10 @@ import { address, setQuery } from "./address.js";
 import { words } from "./attempts.js";
 import { html, useState } from "./html.js";
 import { count } from "./numbers.js";
-import { Text } from "./text.js";
+import { plain, Text } from "./text.js";
 
 /** @typedef {NonNullable<import("../graph.js").Operations["Trials"]["variables"]["filter"]>} Filter */
-/** @typedef {import("./graph.js").Result<"TrialChoices">} Choices */
+/** @typedef {Required<Pick<import("./graph.js").Result<"Trials">, "environments" | "capabilityGaps" | "partialRewards">>} Choices */
 /** @typedef {Event & { currentTarget: HTMLInputElement }} Changed */
 
 const STATUSES = ["QUEUED", "RUNNING", "COMPLETED", "ERRORED", "TIMED_OUT", "CANCELLED", "INTERRUPTED"];
@@ -128,7 +128,7 @@ function Choose({ name, label, options }) {
     ${label}
     <select name=${name} value=${now} onChange=${changed}>
       <option value="">any</option>
-      ${all.map(([value, shown]) => html`<option value=${value} selected=${value === now}>${shown}</option>`)}
+      ${all.map(([value, shown]) => html`<option value=${value} selected=${value === now}>${plain(shown)}</option>`)}
     </select>
   </label>`;
 }

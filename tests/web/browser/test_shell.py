@@ -56,9 +56,16 @@ async def test_no_address_outside_is_returned_to(window: Window) -> None:
     await window.open("/", "Environments")
     returned = await window.page.evaluate(
         "async (addresses) => addresses.map((await import('/static/shared/address.js')).ownPath)",
-        ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example", "javascript:alert(1)", None],
+        [
+            "https://elsewhere.example/",
+            "//elsewhere.example/",
+            "/\\elsewhere.example",
+            "javascript:alert(1)",
+            None,
+            "/.//elsewhere.example",
+        ],
     )
-    assert returned == ["/"] * 5
+    assert returned == ["/"] * 5 + ["/elsewhere.example"]
 
 
 async def test_an_unknown_page_says_so(window: Window) -> None:

@@ -160,7 +160,7 @@ async def test_pages_follow_each_other_under_a_true_count(window: Window, home: 
     await expect(window.text("51 to 100 of 120 trials").first).to_be_visible()
     await window.role("button", "First").first.click()
     await expect(window.text("1 to 50 of 120 trials").first).to_be_visible()
-    assert set(window.operations) == {"Trials", "TrialChoices", "Viewer"}
+    assert set(window.operations) == {"Trials", "Viewer"}
 
 
 async def test_a_newcomer_is_told_how_trials_come(window: Window) -> None:
