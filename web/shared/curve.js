@@ -1,4 +1,5 @@
 // pass@k and pass^k as curves; the chart library comes with the first of them. Their numbers stand in a table beside.
+import { lost, returns } from "./connection.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 
 /** @typedef {{ k: number, estimate: number | null, passHatK: number | null }} Estimate */
@@ -8,6 +9,7 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 /** @type {Promise<typeof import("../vendor/uplot.js")> | undefined} */
 let library;
+let tries = 0;
 
 function load() {
   if (library === undefined) {
@@ -16,7 +18,10 @@ function load() {
       href: new URL("../vendor/uplot.css", import.meta.url).href,
     });
     document.head.append(styles);
-    library = import("../vendor/uplot.js");
+    // Browsers remember that a module could not be had, so each try has an address of its own.
+    tries += 1;
+    const place = tries === 1 ? "../vendor/uplot.js" : `../vendor/uplot.js?try=${tries}`;
+    library = /** @type {Promise<typeof import("../vendor/uplot.js")>} */ (import(place));
   }
   return library;
 }
@@ -37,6 +42,9 @@ function colour(element, token) {
 export function Curve({ estimates }) {
   const element = useRef(/** @type {HTMLElement | null} */ (null));
   const [scheme, setScheme] = useState(DARK.matches);
+  const [asked, setAsked] = useState(0);
+  const failed = useRef(false);
+  useEffect(() => returns.subscribe(() => failed.current && setAsked((count) => count + 1)), []);
   useEffect(() => {
     const changed = () => setScheme(DARK.matches);
     DARK.addEventListener("change", changed);
@@ -46,14 +54,22 @@ export function Curve({ estimates }) {
     /** @type {(() => void) | undefined} */
     let stop;
     let gone = false;
-    void load().then(({ default: Plot }) => {
-      if (!gone && element.current) stop = draw(Plot, element.current, estimates);
-    });
+    load().then(
+      ({ default: Plot }) => {
+        failed.current = false;
+        if (!gone && element.current) stop = draw(Plot, element.current, estimates);
+      },
+      () => {
+        library = undefined;
+        failed.current = true;
+        lost();
+      },
+    );
     return () => {
       gone = true;
       stop?.();
     };
-  }, [JSON.stringify(estimates), scheme]);
+  }, [JSON.stringify(estimates), scheme, asked]);
   return html`<div class="curve" ref=${element} role="img" aria-label="pass@k and pass^k over k; the table has their numbers"></div>`;
 }
 

@@ -99,6 +99,9 @@ async def window_of(browser: Browser, service: Service) -> AsyncIterator[Open]:
             return windows[-1]
 
         yield opened
+        for window in windows:
+            # A request that is still held would fail when its window closes.
+            await window.page.unroute_all(behavior="ignoreErrors")
         assert [problem for window in windows for problem in window.problems] == []
 
 

@@ -99,7 +99,8 @@ async def test_an_answer_that_is_no_graph_is_asked_for_again_by_hand(window: Win
     await window.page.goto(window.url)
     await expect(window.page.get_by_role("alert")).to_contain_text("The service answered 500.")
     await expect(window.text("The service cannot be reached.")).to_have_count(0)
-    await window.role("button", "Try again").click()
+    async with window.page.expect_response("**/graphql"):
+        await window.role("button", "Try again").click()
     await expect(window.page.get_by_role("alert")).to_contain_text("The service answered 500.")
     assert len(asked) == 2
     await window.page.unroute_all()
