@@ -42,4 +42,4 @@ def _full(reason: str) -> HTTPException:
     return HTTPException(429, f"{reason}; try again.", headers={"Retry-After": str(RETRY_SECONDS)})
 
 
-PLACES: Final = Places(most=8, most_of_one=6)
+PLACES: Final = Places(most=8, most_of_one=7)
