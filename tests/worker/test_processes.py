@@ -17,6 +17,7 @@ from agentforge.worker.attempt import execute
 from agentforge.worker.bounds import Bounds
 from agentforge.worker.guards import Guards
 from agentforge.worker.processes import Process
+from tests.service import eventually
 from tests.worker.conftest import Bench, until
 
 # A daemon: its own session, its parent gone, deaf to SIGTERM, with an emptied environment.
@@ -265,7 +266,11 @@ class KilledInTime(Guards):
 
 
 def server_of_this_process() -> psutil.Process:
-    (server,) = [child for child in psutil.Process().children() if "guard_server" in " ".join(child.cmdline())]
+    def servers() -> list[psutil.Process]:
+        return [child for child in psutil.Process().children() if "guard_server" in " ".join(child.cmdline())]
+
+    # One that was started just now may have no command line yet.
+    (server,) = eventually(servers)
     return server
 
 
