@@ -270,7 +270,8 @@ def server_of_this_process() -> psutil.Process:
         return [child for child in psutil.Process().children() if "guard_server" in " ".join(child.cmdline())]
 
     # One that was started just now may have no command line yet.
-    (server,) = eventually(servers)
+    found: list[psutil.Process] = eventually(servers)
+    (server,) = found
     return server
 
 
