@@ -75,7 +75,7 @@ async def start_api(data_dir: Path, port: int) -> Process:
     """The process, once it answers."""
     changes = {"AGENTFORGE_PORT": str(port), "AGENTFORGE_DATA_DIR": str(data_dir)}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "agentforge", "api", env=environment(**changes), stdout=PIPE, stderr=PIPE
+        sys.executable, "-m", "agentforge", "api", env=environment(**changes), stdout=PIPE
     )
     assert process.stdout is not None
     async with asyncio.timeout(SECONDS):

@@ -1,4 +1,4 @@
-"""One Chromium for all tests of the workspace, against the running service that others use too."""
+"""A Chromium for each file of tests of the workspace, against the running service that others use too."""
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,8 +32,9 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def browser(chromium: str) -> AsyncIterator[Browser]:
+    # One for each file, so that one that ends or hangs takes no other file's tests with it.
     # Chromium's own sandbox refuses to work as root; every page it opens here is ours.
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -75,7 +76,7 @@ async def person(tenant: Tenant, slug: str, email: str, role: str) -> House:
 
 
 @pytest.fixture
-async def home(browser: Browser, service_pool: Pool) -> House:
+async def home(chromium: str, service_pool: Pool) -> House:
     """An empty organization of this test's own."""
     return await house(service_pool)
 
