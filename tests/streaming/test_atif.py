@@ -189,7 +189,7 @@ def _is_broken(value: Any) -> bool:
 
 
 async def test_harbor_s_own_validator_takes_every_line(acme: Tenant, client: Client) -> None:
-    """`just harbor` installs it."""
+    """`just trainers` installs it."""
     validator = pytest.importorskip("harbor.utils.trajectory_validator", reason="harbor is not installed")
     await rollouts_of(acme, attempt(0.5, *[(one, json.dumps(two), three) for one, two, three in KNOWN]))
     await rollouts_of(acme, Attempt(None, "errored"), attempt(1.0, ("order", "{}", CUT)), task="\u2028")

@@ -1,6 +1,6 @@
 """Exports as trainers read them: by datasets, by a chat template as transformers renders it, by TRL's own functions.
 
-`just trainers` runs them; without the dependency group of that name they are skipped.
+`just trainers` installs these; a test of what is missing is skipped.
 """
 
 import importlib.util
