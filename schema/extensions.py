@@ -10,6 +10,7 @@ from strawberry.extensions import MaskErrors, MaxTokensLimiter, SchemaExtension
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 
 from db.errors import ExpectedError, InvalidInputError
+from schema.compiled.documents import Documents
 from schema.cost import cost_of
 from schema.limits import MOST_TOKENS, refusal_of_variables, refusals_of_document
 
@@ -73,11 +74,26 @@ class HideUnexpectedErrors(MaskErrors):
         )
 
 
-class RefuseTooMuch(SchemaExtension):
-    """Limits come before the rules of validation, of which some take long for what asks too much."""
+class CheckOnce(SchemaExtension):
+    """Takes a document as it was parsed and found valid before: both take longer than answering a small operation.
+
+    For all others, limits come before the rules of validation, of which some take long for what asks too much.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._known = False
+
+    def on_parse(self) -> Iterator[None]:
+        context = self.execution_context
+        if context.query and (node := self._documents.find(context.query).node):
+            context.graphql_document = node
+            self._known = True
+        yield
 
     def on_validate(self) -> Iterator[None]:
-        if refused := self._refusals():
+        refused = self._refusals()
+        if refused or self._known:
             self.execution_context.pre_execution_errors = refused
         yield
 
@@ -85,7 +101,7 @@ class RefuseTooMuch(SchemaExtension):
         context = self.execution_context
         document, variables = context.graphql_document, context.variables or {}
         assert document is not None
-        if refused := refusals_of_document(document):
+        if not self._known and (refused := refusals_of_document(document)):
             return refused
         operation = get_operation_ast(document, context.operation_name)
         if operation is None:
@@ -98,6 +114,5 @@ class RefuseTooMuch(SchemaExtension):
 EXTENSIONS: list[Callable[[], SchemaExtension]] = [
     OperationContext,
     HideUnexpectedErrors,
-    RefuseTooMuch,
     lambda: MaxTokensLimiter(MOST_TOKENS),
 ]

@@ -16,7 +16,7 @@ from resolvers.context import Context
 from schema.compiled.documents import Documents
 from schema.compiled.execution import Execution
 from schema.configuration import EvaluatorConfiguration
-from schema.extensions import EXTENSIONS
+from schema.extensions import EXTENSIONS, CheckOnce
 from schema.mutation import Mutation
 from schema.query import Query
 from schema.scalars import SCALARS
@@ -84,6 +84,6 @@ graph = Graph(
     mutation=Mutation,
     subscription=Subscription,
     types=[EvaluatorConfiguration],
-    extensions=EXTENSIONS,
+    extensions=[*EXTENSIONS, lambda: CheckOnce(graph.documents)],
     config=StrawberryConfig(scalar_map=SCALARS),
 )

@@ -17,10 +17,10 @@ from graphql import (
     get_variable_values,
     parse,
     specified_rules,
-    validate,
     visit,
 )
 from graphql.execution.values import VariableValues
+from strawberry.schema.schema import validate_document
 
 from schema.bounded import Bounded
 from schema.compiled.execution import variables_in
@@ -80,9 +80,10 @@ class Operation:
 
 @dataclass(slots=True)
 class Document:
-    """Its operations by name; none for a document that is no valid one or that holds no query."""
+    """As it was parsed, when it is valid and within the limits, and by name its operations, when all are queries."""
 
-    operations: dict[str, Operation]
+    node: DocumentNode | None = None
+    operations: dict[str, Operation] = field(default_factory=dict)
 
     def operation(self, name: str | None) -> Operation | None:
         if name is None:
@@ -108,10 +109,10 @@ class Documents:
         try:
             node = parse(text, max_tokens=MOST_TOKENS)
         except (GraphQLError, RecursionError):
-            return Document({})
-        if refusals_of_document(node) or validate(self.schema._schema, node, specified_rules):
-            return Document({})
-        return Document(self._operations(node))
+            return Document()
+        if refusals_of_document(node) or validate_document(self.schema._schema, node, tuple(specified_rules)):
+            return Document()
+        return Document(node, self._operations(node))
 
     def _operations(self, node: DocumentNode) -> dict[str, Operation]:
         fragments = {one.name.value: one for one in node.definitions if isinstance(one, FragmentDefinitionNode)}
