@@ -79,7 +79,7 @@ class Graph(strawberry.Schema):
         """Errors are logged once, with the id that clients are told, where they are masked."""
 
 
-graph = Graph(
+graph: Graph = Graph(
     query=Query,
     mutation=Mutation,
     subscription=Subscription,
